@@ -1,0 +1,1 @@
+"""holdstill: hybrid retrieval that holds still."""

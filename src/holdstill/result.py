@@ -1,0 +1,123 @@
+"""What a search answers: `Result`, `Hit`, `ArmReport`, `Completeness`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal
+
+
+class Completeness(StrEnum):
+    """What an answer proves; never more favourable than the truth.
+
+    It speaks of the search, not of relevance: nonsense asked of a large collection is `complete`.
+    """
+
+    COMPLETE = "complete"  #: every position asked for is filled, proven to be that of the stated ranking
+    EXHAUSTED = "exhausted"  #: fewer than asked, and proven that the ranking ends in or before this page
+    APPROXIMATE = "approximate"  #: a full page, not proven
+    TRUNCATED = "truncated"  #: fewer than asked, and eligible passages may remain that were not reached
+    DEGRADED = "degraded"  #: an arm was left out, as the caller permitted
+
+
+Stop = Literal["enough", "exhausted", "budget", "deadline"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArmReport:
+    """What one arm did.
+
+    Attributes:
+        arm: `lexical` or `dense`.
+        strategy: `exact`: every eligible unit was scored.
+        stop: why it went no deeper: `enough` (the bound proved the page), `exhausted` (all it matched was
+            ranked), `budget` (a fixed depth), `deadline`.
+        eligible: how many units satisfy every hard constraint.
+        matched: how many of those this arm ranks.
+        error: why the arm is missing, where it is.
+    """
+
+    arm: str
+    strategy: str
+    stop: Stop
+    eligible: int
+    matched: int
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One ranked passage or document.
+
+    Attributes:
+        rank: its position by score, from 1; equal scores share a rank.
+        tied: whether any other eligible unit has the same score.
+        id: the shown passage, `document#ordinal`.
+        document: the document's id.
+        score: the fused score, correctly rounded; it orders hits and measures nothing. None where nothing was ranked.
+        ranks: its rank in every arm; None where the arm does not hold it.
+        scores: its integer score in every arm: lexical in 2^-20 units, dense in 2^-30 units of cosine.
+        title: the document's title.
+        headings: the path of headings above the passage.
+        pages: first and last page, or None.
+        text: the passage.
+        fields: the document's fields, and what else was stored with it.
+        best: with `by="document"`, each arm's best passage.
+    """
+
+    rank: int
+    tied: bool
+    id: str
+    document: str
+    score: float | None
+    ranks: Mapping[str, int | None]
+    scores: Mapping[str, int | None]
+    title: str
+    headings: tuple[str, ...]
+    pages: tuple[int, int] | None
+    text: str
+    fields: Mapping[str, Any]
+    best: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """An answer that says what it is. Iterating gives the hits."""
+
+    completeness: Completeness
+    k: int
+    offset: int
+    hits: tuple[Hit, ...]
+    ties_beyond: int
+    understood: Mapping[str, Any]
+    snapshot: Mapping[str, int]
+    model: str | None
+    ranking: Mapping[str, Any]
+    arms: tuple[ArmReport, ...]
+    unknown: Mapping[str, int]
+    notes: tuple[str, ...]
+    versions: Mapping[str, Any]
+    search_id: str | None = None
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "digest", _digest(self.hits))
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __getitem__(self, index: int) -> Hit:
+        return self.hits[index]
+
+
+def _digest(hits: tuple[Hit, ...]) -> str:
+    """SHA-256 over ids, ranks and integer scores: two answers with one digest are the same answer."""
+    rows = [[hit.id, hit.rank, hit.tied, sorted(hit.ranks.items()), sorted(hit.scores.items())] for hit in hits]
+    text = json.dumps(rows, ensure_ascii=True, separators=(",", ":"))
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
