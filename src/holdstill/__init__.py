@@ -1,1 +1,114 @@
-"""holdstill: hybrid retrieval that holds still."""
+"""holdstill: hybrid retrieval that holds still.
+
+Hard constraints are typed predicates on every arm; every answer says whether it is complete, and proves it; the same
+query gives the same bits.
+"""
+
+from holdstill._version import __version__
+from holdstill.collection import AddReport, ChangeReport, Collection, Info, create, open  # noqa: A004 - as gzip.open
+from holdstill.document import Document, Passage
+from holdstill.embedding import Embedder
+from holdstill.errors import (
+    AccessDenied,
+    BatchRefused,
+    CollectionBusy,
+    CollectionExists,
+    CollectionNotFound,
+    CorruptCollection,
+    DuplicateId,
+    EmbedderFailed,
+    EmbedderRequired,
+    EmptyQuery,
+    FusedScoreThreshold,
+    HoldstillError,
+    Incomplete,
+    InvalidDocument,
+    InvalidInput,
+    InvalidPredicate,
+    InvalidPrincipal,
+    InvalidQuery,
+    InvalidSchema,
+    InvalidVector,
+    InvariantViolated,
+    MalformedInput,
+    ModelMismatch,
+    NewerFormat,
+    NotACollection,
+    NotFound,
+    NotWritable,
+    OperatorRequired,
+    PredicateSyntax,
+    PrincipalRequired,
+    TypeMismatch,
+    UnknownField,
+)
+from holdstill.ingest import read
+from holdstill.policy import Policy, Principal
+from holdstill.predicate import Predicate, f, parse
+from holdstill.query import Query, Settings
+from holdstill.refused import Refused
+from holdstill.result import ArmReport, Completeness, Hit, Result
+from holdstill.schema import Field, Schema
+from holdstill.stores.base import StoredDocument, StoredPassage
+
+__all__ = [
+    "AccessDenied",
+    "AddReport",
+    "ArmReport",
+    "BatchRefused",
+    "ChangeReport",
+    "Collection",
+    "CollectionBusy",
+    "CollectionExists",
+    "CollectionNotFound",
+    "Completeness",
+    "CorruptCollection",
+    "Document",
+    "DuplicateId",
+    "Embedder",
+    "EmbedderFailed",
+    "EmbedderRequired",
+    "EmptyQuery",
+    "Field",
+    "FusedScoreThreshold",
+    "Hit",
+    "HoldstillError",
+    "Incomplete",
+    "Info",
+    "InvalidDocument",
+    "InvalidInput",
+    "InvalidPredicate",
+    "InvalidPrincipal",
+    "InvalidQuery",
+    "InvalidSchema",
+    "InvalidVector",
+    "InvariantViolated",
+    "MalformedInput",
+    "ModelMismatch",
+    "NewerFormat",
+    "NotACollection",
+    "NotFound",
+    "NotWritable",
+    "OperatorRequired",
+    "Passage",
+    "Policy",
+    "Predicate",
+    "PredicateSyntax",
+    "Principal",
+    "PrincipalRequired",
+    "Query",
+    "Refused",
+    "Result",
+    "Schema",
+    "Settings",
+    "StoredDocument",
+    "StoredPassage",
+    "TypeMismatch",
+    "UnknownField",
+    "__version__",
+    "create",
+    "f",
+    "open",
+    "parse",
+    "read",
+]

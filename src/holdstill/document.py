@@ -143,7 +143,7 @@ def _id(value: object) -> str:
         raise InvalidDocument(
             "a document's id cannot be used",
             field="id",
-            expected=f"1 to {MAX_ID_BYTES} bytes of UTF-8, not blank, without NUL, lone surrogates or a byte-order mark",
+            expected=f"1 to {MAX_ID_BYTES} bytes of UTF-8, not blank, without NUL, surrogates or byte-order mark",
             got=value,
         )
     return cleaned

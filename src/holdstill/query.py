@@ -53,8 +53,8 @@ class Settings:
                 "a fused score cannot be thresholded",
                 field="min_score",
                 got=self.min_score,
-                hint="It only orders hits: 1/61 is a first place whatever the match. Say what must hold with `where` or "
-                "`must`, or cut by `k`",
+                hint="It only orders hits: 1/61 is a first place whatever the match. "
+                "Say what must hold with `where` or `must`, or cut by `k`",
             )
         check_whole("rrf_k", self.rrf_k, 1)
         if self.depth is not None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from datetime import date, datetime
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -82,6 +83,33 @@ class Hit:
     fields: Mapping[str, Any]
     best: Mapping[str, str] | None = None
 
+    def as_dict(self) -> dict[str, Any]:
+        """The hit as the `--json` output shows it; `best` only where documents were ranked."""
+        shown = {
+            "rank": self.rank,
+            "tied": self.tied,
+            "id": self.id,
+            "document": self.document,
+            "score": self.score,
+            "ranks": dict(self.ranks),
+            "scores": dict(self.scores),
+            "title": self.title,
+            "headings": list(self.headings),
+            "pages": None if self.pages is None else list(self.pages),
+            "text": self.text,
+            "fields": {name: json_value(value) for name, value in self.fields.items()},
+        }
+        return shown if self.best is None else shown | {"best": dict(self.best)}
+
+
+def json_value(value: object) -> object:
+    """A field's value as JSON shows it: lists for tuples, ISO 8601 for dates, `Z` for UTC."""
+    if isinstance(value, tuple):
+        return list(value)
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    return value.isoformat() if isinstance(value, date) else value
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -114,6 +142,33 @@ class Result:
 
     def __getitem__(self, index: int) -> Hit:
         return self.hits[index]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The answer as the `--json` output shows it; nothing in it but what JSON can hold."""
+        return {
+            "search_id": self.search_id,
+            "completeness": str(self.completeness),
+            "k": self.k,
+            "offset": self.offset,
+            "returned": len(self.hits),
+            "ties_beyond": self.ties_beyond,
+            "understood": dict(self.understood),
+            "snapshot": dict(self.snapshot),
+            "model": self.model,
+            "ranking": dict(self.ranking),
+            "arms": [asdict(arm) for arm in self.arms],
+            "hits": [hit.as_dict() for hit in self.hits],
+            "unknown": dict(self.unknown),
+            "notes": list(self.notes),
+            "versions": dict(self.versions),
+            "digest": self.digest,
+        }
+
+    def explain(self) -> str:
+        """In words: what was asked, what each arm did, what is proven, and where each hit's score comes from."""
+        from holdstill.explain import explain
+
+        return explain(self)
 
 
 def _digest(hits: tuple[Hit, ...]) -> str:

@@ -67,7 +67,7 @@ class Field:
         """
         if value is None:
             return None
-        accepted = _ACCEPT[self.type](value)
+        accepted: FieldValue = _ACCEPT[self.type](value)
         if accepted is None:
             raise InvalidDocument(
                 f"field {self.name!r} does not take this value",

@@ -1,0 +1,10 @@
+"""Typed, three-valued conditions: built in Python or parsed from SQL, checked, compiled, evaluated."""
+
+from holdstill.predicate.build import f
+from holdstill.predicate.evaluate import evaluate
+from holdstill.predicate.nodes import Predicate, TextLeaf
+from holdstill.predicate.parsing import parse
+from holdstill.predicate.plan import Plan, Truth, split
+from holdstill.predicate.sql import to_sql
+
+__all__ = ["Plan", "Predicate", "TextLeaf", "Truth", "evaluate", "f", "parse", "split", "to_sql"]

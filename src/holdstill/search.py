@@ -1,0 +1,82 @@
+"""The conductor: authorise -> constrain -> arms -> fuse -> prove -> result. It alone knows stores and arms."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdstill.access import Asking, permission
+from holdstill.answering import Arm, fused, listing
+from holdstill.embedding.base import Embedder
+from holdstill.fusion import Ranking, fuse
+from holdstill.query import Query
+from holdstill.ranking import bm25, dense
+from holdstill.ranking.ranks import best_by_group
+from holdstill.result import Result
+from holdstill.stores.base import Rows, Selection, Snapshot
+from holdstill.understanding import Asked, understand
+
+Scores = NDArray[np.int64]
+
+
+def search(
+    snapshot: Snapshot, query: Query, embedder: Embedder | None, *, principal: Asking = None, operator: bool = False
+) -> Result:
+    """Answer one query from one snapshot.
+
+    Args:
+        snapshot: what to search.
+        query: what is asked.
+        embedder: turns the text into a vector, where the collection has vectors and the query brings none.
+        principal: who asks; needed where the collection has a policy.
+        operator: whether the operator asks, who sees everything.
+
+    Raises:
+        holdstill.AccessDenied: a policy is in force and nobody was named.
+        holdstill.InvalidInput: the query does not fit the collection.
+    """
+    allowed = permission(snapshot, principal, operator=operator)
+    asked = understand(snapshot, query, embedder, allowed)
+    selection = snapshot.select(asked.permission, asked.where, asked.requirements, query.by)
+    if not asked.query.ranked:
+        return listing(snapshot, asked, selection)
+    arms, notes = _run(snapshot, asked, selection)
+    fusion = fuse(
+        [arm.ranking for arm in arms.values()],
+        rrf_k=query.settings.rrf_k,
+        k=query.k,
+        offset=query.offset,
+        depth=query.settings.depth,
+        order=lambda units: _printed_order(snapshot, query, selection, units),
+    )
+    return fused(snapshot, asked, selection, arms, fusion, asked.notes + notes)
+
+
+def _run(snapshot: Snapshot, asked: Asked, selection: Selection) -> tuple[dict[str, Arm], tuple[str, ...]]:
+    arms: dict[str, Arm] = {}
+    notes: tuple[str, ...] = ()
+    for name in asked.arms:
+        if name == "lexical":
+            rows, scores, notes = _lexical(snapshot, asked.terms, selection)
+        else:
+            assert asked.vector is not None  # noqa: S101 - made with the arm
+            rows = np.flatnonzero(selection.eligible)
+            scores = dense.scores(snapshot.vectors(), asked.vector, selection.eligible)
+        units, best, passages = best_by_group(rows, scores, selection.units[rows])
+        arms[name] = Arm(Ranking(name, units, best, asked.query.settings.weight(name)), passages)
+    return arms, notes
+
+
+def _lexical(snapshot: Snapshot, terms: tuple[str, ...], selection: Selection) -> tuple[Rows, Scores, tuple[str, ...]]:
+    found = [snapshot.postings(term) for term in terms]
+    postings = [(each.rows, each.frequencies) for each in found]
+    matches = bm25.scores(postings, snapshot.lengths(), selection.visible, selection.eligible)
+    note = () if matches.known_terms else ("no word of the question occurs in what may be searched",)
+    return matches.rows, matches.scores, note
+
+
+def _printed_order(snapshot: Snapshot, query: Query, selection: Selection, units: Rows) -> Rows:
+    """Units of equal score by document id in bytes, then ordinal."""
+    rows = units if query.by == "passage" else np.searchsorted(selection.units, units)
+    keys = snapshot.keys(rows)
+    return units[sorted(range(len(units)), key=keys.__getitem__)]

@@ -1,0 +1,1 @@
+"""Stores: where a collection's rows live. `base` has the protocol; each store is a package beside it."""

@@ -1,0 +1,196 @@
+"""The DuckDB file of a collection: opening it, its tables, and its format."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from holdstill.errors import (
+    CollectionBusy,
+    CollectionExists,
+    CollectionNotFound,
+    CorruptCollection,
+    NewerFormat,
+    NotACollection,
+    NotWritable,
+)
+from holdstill.stores.base import FORMAT
+
+FILE = "collection.duckdb"
+INDEX = "index"
+
+_TABLES = """
+CREATE TABLE meta (key VARCHAR, value BIGINT);
+CREATE TABLE commits (commit BIGINT, generation INTEGER, kind VARCHAR, at TIMESTAMP);
+CREATE TABLE generations (
+    generation INTEGER, analyser VARCHAR, embedder VARCHAR, brought BOOLEAN,
+    model VARCHAR, dimensions INTEGER, profile VARCHAR);
+CREATE TABLE fields (position INTEGER, name VARCHAR, type VARCHAR, added BIGINT);
+CREATE TABLE policies (version INTEGER, predicate VARCHAR, commit BIGINT);
+CREATE TABLE documents (id VARCHAR, content BIGINT, metadata VARCHAR, added BIGINT, removed BIGINT);
+CREATE TABLE contents (
+    content BIGINT, generation INTEGER, title VARCHAR, digest BLOB, first_row BIGINT, passages INTEGER, added BIGINT);
+CREATE TABLE passages (
+    passage BIGINT, content BIGINT, ordinal INTEGER, headings VARCHAR[], first_page INTEGER, last_page INTEGER,
+    text VARCHAR, source BLOB, vector BLOB, model VARCHAR);
+CREATE TABLE segments (name VARCHAR, first_row BIGINT, passages BIGINT, commit BIGINT, bytes BIGINT);
+"""
+
+SQL_TYPES = {
+    "int": "BIGINT",
+    "float": "DOUBLE",
+    "bool": "BOOLEAN",
+    "str": "VARCHAR",
+    "date": "DATE",
+    "datetime": "TIMESTAMP",
+    "str[]": "VARCHAR[]",
+    "int[]": "BIGINT[]",
+}
+
+_CHUNK = 5_000  # rows bound to one INSERT: bounds the memory of the bound lists
+
+
+def column(position: int) -> str:
+    """The column of a field: named by its position, so that no field's name becomes SQL."""
+    return f"field_{position}"
+
+
+def create(path: Path) -> None:
+    """Make an empty collection: built beside the path and renamed onto it, so that none is ever half made.
+
+    Raises:
+        holdstill.CollectionExists: something is already there.
+        holdstill.NotWritable: the folder cannot be written.
+    """
+    if path.exists():
+        raise CollectionExists(f"{path} already exists", field="path", hint="Open it, or choose another path")
+    building = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        shutil.rmtree(building, ignore_errors=True)
+        (building / INDEX).mkdir(parents=True)
+        with duckdb.connect(building / FILE) as connection:
+            connection.begin()
+            connection.execute(_TABLES)
+            connection.execute("INSERT INTO meta VALUES ('format', ?), ('changes', 0)", [FORMAT])
+            connection.commit()
+        building.rename(path)
+    except OSError as error:
+        raise NotWritable(f"cannot create a collection at {path}", field="path", hint=str(error)) from error
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def connect(path: Path, lock_timeout: float) -> tuple[duckdb.DuckDBPyConnection, bool]:
+    """Open the collection's database; also says whether it can be written.
+
+    Waits up to `lock_timeout` seconds for another process to let go of the file.
+
+    Raises:
+        holdstill.CollectionNotFound: there is nothing at the path.
+        holdstill.NotACollection: what is there is not a collection.
+        holdstill.NewerFormat: a newer holdstill wrote it.
+        holdstill.CorruptCollection: the database is damaged.
+        holdstill.CollectionBusy: another process holds the file.
+    """
+    file = path / FILE
+    if not path.exists():
+        raise CollectionNotFound(
+            f"there is no collection at {path}", field="path", hint="`holdstill init` or `holdstill add` creates one"
+        )
+    if not file.is_file():
+        raise NotACollection(f"{path} is not a collection", field="path", expected=f"a directory that holds {FILE}")
+    writable = os.access(file, os.W_OK) and os.access(path, os.W_OK)
+    connection = _connect(file, lock_timeout, read_only=not writable)
+    try:
+        _check_format(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection, writable
+
+
+def _connect(file: Path, lock_timeout: float, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+    deadline = time.monotonic() + lock_timeout
+    while True:
+        try:
+            return duckdb.connect(file, read_only=read_only, config={"enable_external_access": "false"})
+        except duckdb.IOException as error:
+            if "lock" not in str(error).lower():
+                raise _damaged(file, error) from error
+            if time.monotonic() >= deadline:
+                holder = re.search(r"PID (\d+)", str(error))
+                raise CollectionBusy(
+                    f"another process{f' ({holder[0]})' if holder else ''} has {file.parent} open",
+                    field="lock_timeout",
+                    expected=f"the collection to be free within {lock_timeout:g} s",
+                    hint="One process at a time may open an embedded collection: close the other one, wait longer "
+                    "(`lock_timeout`), or share one handle between threads",
+                ) from error
+            time.sleep(0.02)
+        except duckdb.Error as error:
+            raise _damaged(file, error) from error
+
+
+def _damaged(file: Path, error: duckdb.Error) -> CorruptCollection:
+    return CorruptCollection(
+        f"the database of {file.parent} cannot be opened: {str(error).splitlines()[0]}",
+        field="path",
+        hint="Restore the directory from a backup; the index arrays can be rebuilt, the database cannot",
+    )
+
+
+def _check_format(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    try:
+        row = connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
+    except duckdb.CatalogException:
+        row = None
+    if row is None:
+        raise NotACollection(f"{path} holds a DuckDB file that is not a collection", field="path")
+    if row[0] > FORMAT:
+        raise NewerFormat(
+            f"{path} has format {row[0]}, written by a newer holdstill",
+            field="format",
+            expected=f"format {FORMAT} or earlier",
+            got=row[0],
+            hint="Upgrade holdstill; nothing was changed",
+        )
+
+
+@contextmanager
+def transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A cursor inside one transaction: all of it, or none."""
+    with connection.cursor() as cursor:
+        cursor.begin()
+        try:
+            yield cursor
+        except BaseException:
+            cursor.rollback()
+            raise
+        cursor.commit()
+
+
+def insert(cursor: duckdb.DuckDBPyConnection, table: str, types: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Insert rows, bound column by column as typed lists; `table` and `types` are ours, never a user's."""
+    values = ", ".join(f"unnest(?::{type_}[])" for type_ in types)
+    for begin in range(0, len(rows), _CHUNK):
+        columns = [list(values) for values in zip(*rows[begin : begin + _CHUNK], strict=True)]
+        cursor.execute(f"INSERT INTO {table} SELECT {values}", columns)
+
+
+_locks: dict[Path, threading.RLock] = {}
+_locks_guard = threading.Lock()
+
+
+def writer_lock(path: Path) -> threading.RLock:
+    """The lock that every handle of this process takes before it writes to the collection."""
+    with _locks_guard:
+        return _locks.setdefault(path.resolve(), threading.RLock())

@@ -1,0 +1,77 @@
+"""The index of a collection: its segments seen as one, in passage-row order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdstill.stores.base import Postings
+from holdstill.stores.duckdb import segment
+from holdstill.stores.duckdb.arrays import Arrays
+
+
+@dataclass(frozen=True)
+class Index:
+    """Segments end to end; immutable, so that any number of threads may read it.
+
+    Attributes:
+        segments: the arrays of each segment, as `segment` lays them out.
+    """
+
+    segments: tuple[Arrays, ...]
+
+    @cached_property
+    def firsts(self) -> list[int]:
+        """The first passage row of each segment, and the number of rows in all."""
+        return [0, *np.cumsum([len(each["lengths"]) for each in self.segments]).tolist()]
+
+    @property
+    def rows(self) -> int:
+        """How many passages the index holds, visible or not, live or not."""
+        return self.firsts[-1]
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int32]:
+        """Occurrences of terms in each passage; shape (rows,)."""
+        return _join([each["lengths"] for each in self.segments], np.dtype(np.int32))
+
+    @cached_property
+    def contents(self) -> NDArray[np.int64]:
+        """The number of the content each passage belongs to, non-decreasing; shape (rows,)."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """The first passage row of each content, and the number of rows in all; shape (contents + 1,)."""
+        parts = [each["starts"][:-1] + first for each, first in zip(self.segments, self.firsts, strict=False)]
+        return np.append(_join(parts, np.dtype(np.int64)), self.rows)
+
+    def postings(self, term: str) -> Postings:
+        """Where the term stands: rows ascending, frequencies, and positions within each row."""
+        key = term.encode()
+        rows, frequencies, positions = [], [], []
+        for each, first in zip(self.segments, self.firsts, strict=False):
+            number = segment.find(each, key)
+            if number is None:
+                continue
+            span = slice(*each["posting_ends"][number : number + 2])
+            rows.append(each["rows"][span].astype(np.int64) + first)
+            frequencies.append(each["frequencies"][span])
+            positions.append(each["positions"][slice(*each["position_ends"][number : number + 2])])
+        int32 = np.dtype(np.int32)
+        return Postings(_join(rows, np.dtype(np.int64)), _join(frequencies, int32), _join(positions, int32))
+
+    def vectors(self) -> Iterator[tuple[int, NDArray[np.int16]]]:
+        """Blocks of grid vectors, each with its first row."""
+        for each, first in zip(self.segments, self.firsts, strict=False):
+            yield first, each["vectors"]
+
+
+def _join(parts: Sequence[NDArray[np.generic]], dtype: np.dtype[np.generic]) -> NDArray:  # type: ignore[type-arg]
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)

@@ -1,0 +1,123 @@
+"""One segment of the index: lengths, term-major postings with positions, and grid vectors of a run of passages.
+
+Array by array, for `n` passages of `c` contents holding `t` distinct terms in `p` postings and `o` occurrences:
+
+    starts        int64[c + 1]   first passage of each content, counted from the segment's first
+    lengths       int32[n]       occurrences of terms in each passage
+    term_bytes    uint8[...]     the terms in byte order, UTF-8, end to end
+    term_ends     int64[t + 1]   where each term's bytes begin and the last one's end
+    posting_ends  int64[t + 1]   likewise its postings
+    rows          int32[p]       passages holding the term, ascending, counted from the segment's first
+    frequencies   int32[p]       how often each holds it
+    position_ends int64[t + 1]   likewise its occurrences
+    positions     int32[o]       where it stands in each passage, ascending within the passage
+    vectors       int16[n, d]    the grid vectors; d = 0 where the collection has none
+"""
+
+from __future__ import annotations
+
+import itertools
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdstill.analysis import Term
+from holdstill.stores.duckdb.arrays import Arrays
+
+Ints = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrences:
+    """Every occurrence of every term: parallel arrays in order of row, then position."""
+
+    terms: list[bytes]  #: the distinct terms, in any order
+    term: Ints  #: which of `terms` each occurrence is of
+    row: Ints
+    position: Ints
+
+
+def build(passages: Iterable[Sequence[Term]], starts: Ints, vectors: NDArray[np.int16]) -> Arrays:
+    """The arrays of a segment, from the analysed passages in row order."""
+    numbers: dict[bytes, int] = {}
+    term, row, position, lengths = array("q"), array("q"), array("q"), array("i")
+    for number, terms in enumerate(passages):
+        for each in terms:
+            term.append(numbers.setdefault(each.text.encode(), len(numbers)))
+            position.append(each.position)
+        row.extend([number] * len(terms))
+        lengths.append(len(terms))
+    occurrences = Occurrences(list(numbers), np.array(term), np.array(row), np.array(position))
+    return _assemble(occurrences, starts, np.array(lengths, dtype=np.int32), vectors)
+
+
+def merge(segments: Sequence[Arrays]) -> Arrays:
+    """One segment from adjacent ones, the same arrays as if their passages had been built together."""
+    rows = np.cumsum([0] + [len(each["lengths"]) for each in segments])
+    starts = [each["starts"][:-1] + first for each, first in zip(segments, rows, strict=False)]
+    numbers: dict[bytes, int] = {}
+    term, row, position = [], [], []
+    for each, first in zip(segments, rows, strict=False):
+        mapping = np.array([numbers.setdefault(text, len(numbers)) for text in terms_of(each)], dtype=np.int64)
+        term.append(np.repeat(mapping, np.diff(each["position_ends"])))
+        row.append(np.repeat(each["rows"].astype(np.int64) + first, each["frequencies"]))
+        position.append(each["positions"])
+    occurrences = Occurrences(list(numbers), np.concatenate(term), np.concatenate(row), np.concatenate(position))
+    return _assemble(
+        occurrences,
+        np.concatenate([*starts, rows[-1:]]),
+        np.concatenate([each["lengths"] for each in segments]),
+        np.concatenate([each["vectors"] for each in segments]),
+    )
+
+
+def terms_of(segment: Arrays) -> list[bytes]:
+    """The segment's terms, in byte order."""
+    data, ends = segment["term_bytes"].tobytes(), segment["term_ends"].tolist()
+    return [data[begin:end] for begin, end in itertools.pairwise(ends)]
+
+
+def find(segment: Arrays, term: bytes) -> int | None:
+    """The number of a term in a segment, by binary search; None where no passage holds it."""
+    data, ends = segment["term_bytes"], segment["term_ends"]
+    low, high = 0, len(ends) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if data[ends[middle] : ends[middle + 1]].tobytes() < term:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < len(ends) - 1 and data[ends[low] : ends[low + 1]].tobytes() == term else None
+
+
+def _assemble(found: Occurrences, starts: Ints, lengths: Ints, vectors: NDArray[np.int16]) -> Arrays:
+    order = sorted(range(len(found.terms)), key=found.terms.__getitem__)
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.arange(len(order))
+    term = ranks[found.term] if len(order) else found.term
+    by_term = np.lexsort((found.position, found.row, term))
+    term, row, position = term[by_term], found.row[by_term], found.position[by_term]
+    first = np.flatnonzero(_changes(term) | _changes(row))
+    texts = [found.terms[number] for number in order]
+    return {
+        "starts": starts.astype(np.int64),
+        "lengths": lengths.astype(np.int32),
+        "term_bytes": np.frombuffer(b"".join(texts), dtype=np.uint8),
+        "term_ends": np.cumsum([0] + [len(text) for text in texts], dtype=np.int64),
+        "posting_ends": np.searchsorted(term[first], np.arange(len(order) + 1)).astype(np.int64),
+        "rows": row[first].astype(np.int32),
+        "frequencies": np.diff(np.append(first, len(term))).astype(np.int32),
+        "position_ends": np.searchsorted(term, np.arange(len(order) + 1)).astype(np.int64),
+        "positions": position.astype(np.int32),
+        "vectors": vectors,
+    }
+
+
+def _changes(values: Ints) -> NDArray[np.bool_]:
+    changes = np.ones(len(values), dtype=np.bool_)
+    changes[1:] = values[1:] != values[:-1]
+    return changes

@@ -1,0 +1,209 @@
+"""The DuckDB store: one process's handle on a collection directory."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import ClassVar
+
+import duckdb
+
+from holdstill.analysis import analyser
+from holdstill.errors import NotWritable
+from holdstill.policy import Policy
+from holdstill.schema import Field, Schema
+from holdstill.stores.base import Capabilities, Generation, PreparedDocument, Progress
+from holdstill.stores.duckdb import arrays, database, rows, segment, segments
+from holdstill.stores.duckdb.arrays import Arrays, TornFile
+from holdstill.stores.duckdb.database import INDEX, transaction
+from holdstill.stores.duckdb.index import Index
+from holdstill.stores.duckdb.segments import Entry
+from holdstill.stores.duckdb.snapshot import DuckDBSnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What the newest commit looks like; replaced whole, never changed."""
+
+    changes: int
+    snapshot: DuckDBSnapshot
+    entries: tuple[Entry, ...]
+
+
+class DuckDBStore:
+    """A collection in a directory: `collection.duckdb` is the truth, `index/` is derived from it.
+
+    Threads may share a handle. Every read goes through a snapshot; every write is one transaction that makes rows,
+    postings and vectors visible together: the new segment file is complete on disk before the commit that names it.
+    """
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        name="duckdb", exact_lexical=True, exact_dense=True, processes=False
+    )
+
+    def __init__(self, path: Path, lock_timeout: float) -> None:
+        self._path = path
+        self._connection, self._writable = database.connect(path, lock_timeout)
+        self._lock = database.writer_lock(path)
+        self._reload = threading.Lock()
+        self._state: _State | None = None
+
+    @classmethod
+    def create(cls, path: Path, generation: Generation, schema: Schema, lock_timeout: float) -> DuckDBStore:
+        """Make a new collection and open it."""
+        database.create(path)
+        store = cls(path, lock_timeout)
+        with store._change() as cursor:
+            rows.insert_generation(cursor, generation)
+            for position, field in enumerate(schema):
+                rows.insert_field(cursor, position, field, 0)
+        return store
+
+    def close(self) -> None:
+        """See `holdstill.stores.base.Store.close`."""
+        self._state = None
+        self._connection.close()
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def snapshot(self) -> DuckDBSnapshot:
+        """See `holdstill.stores.base.Store.snapshot`."""
+        return self._current().snapshot
+
+    def _current(self) -> _State:
+        with self._connection.cursor() as cursor:
+            changes = rows.scalar(cursor, "SELECT value FROM meta WHERE key = 'changes'")
+        state = self._state
+        if state is not None and state.changes == changes:
+            return state
+        with self._reload:
+            if self._state is None or self._state.changes != changes:
+                self._state = self._load()
+            return self._state
+
+    def _load(self) -> _State:
+        with transaction(self._connection) as cursor:
+            generation = rows.read_generation(cursor)
+            schema = rows.read_schema(cursor)
+            version, policy = rows.read_policy(cursor, schema)
+            listed = segments.entries(cursor)
+            snapshot = DuckDBSnapshot(
+                commit=rows.scalar(cursor, "SELECT coalesce(max(commit), 0) FROM commits"),
+                generation=generation,
+                schema=schema,
+                policy=policy,
+                policy_version=version,
+                index=Index(tuple(self._open(cursor, entry, generation) for entry in listed)),
+                connection=self._connection,
+            )
+            return _State(rows.scalar(cursor, "SELECT value FROM meta WHERE key = 'changes'"), snapshot, tuple(listed))
+
+    def _open(self, cursor: duckdb.DuckDBPyConnection, entry: Entry, generation: Generation) -> Arrays:
+        """The segment's arrays: those on disk, or, where they are torn, the same ones made again in memory."""
+        try:
+            return segments.load(self._path / INDEX, entry)
+        except TornFile:
+            return segments.rebuild(cursor, entry, analyser(generation.analyser), generation.dimensions)
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """See `holdstill.stores.base.Store.writing`."""
+        if not self._writable:
+            raise NotWritable(f"{self._path} cannot be written", field="path", hint="Check its owner and permissions")
+        with self._lock:
+            yield
+
+    def put(
+        self, documents: Sequence[PreparedDocument], dimensions: int | None, progress: Progress | None = None
+    ) -> int:
+        """See `holdstill.stores.base.Store.put`."""
+        with self.writing():
+            state = self._current()
+            commit = state.snapshot.commit + 1
+            new = [document for document in documents if document.passages is not None]
+            listed, taken, saved = state.entries, [], None
+            if new:
+                generation = state.snapshot.generation
+                fresh = segments.build(new, analyser(generation.analyser), dimensions, progress)
+                taken = segments.absorbed(listed, len(fresh["lengths"]))
+                older = state.snapshot.index.segments[len(listed) - len(taken) :]
+                first_row = taken[0].first_row if taken else state.snapshot.index.rows
+                merged = segment.merge([*older, fresh]) if taken else fresh
+                saved = segments.save(self._path / INDEX, merged, first_row, commit)
+            with self._change(commit, "add") as cursor:
+                contents = rows.stored_contents(cursor, documents)
+                rows.retire(cursor, [document.id for document in documents], commit)
+                contents |= rows.insert_contents(cursor, state.snapshot.generation, state.snapshot.index, new, commit)
+                rows.insert_documents(cursor, documents, state.snapshot.schema, contents, commit)
+                if saved is not None:
+                    rows.replace_segments(cursor, taken, saved)
+                if dimensions is not None:
+                    cursor.execute("UPDATE generations SET dimensions = ?", [dimensions])
+            self._sweep()
+            return commit
+
+    def remove(self, ids: Sequence[str]) -> int:
+        """See `holdstill.stores.base.Store.remove`."""
+        with self.writing():
+            commit = self._current().snapshot.commit + 1
+            with self._change(commit, "delete") as cursor:
+                rows.retire(cursor, ids, commit)
+            return commit
+
+    def add_field(self, field: Field) -> int:
+        """See `holdstill.stores.base.Store.add_field`."""
+        with self.writing():
+            snapshot = self._current().snapshot
+            with self._change(snapshot.commit + 1, "schema") as cursor:
+                rows.insert_field(cursor, len(snapshot.schema), field, snapshot.commit + 1)
+            return snapshot.commit + 1
+
+    def set_policy(self, policy: Policy) -> int:
+        """See `holdstill.stores.base.Store.set_policy`."""
+        with self.writing():
+            snapshot = self._current().snapshot
+            version = (snapshot.policy_version or 0) + 1
+            with self._change() as cursor:
+                rows.insert_policy(cursor, version, policy, snapshot.commit)
+            return version
+
+    def check(self) -> list[str]:
+        """See `holdstill.stores.base.Store.check`."""
+        found = []
+        with self.writing():
+            state = self._current()
+            for entry in state.entries:
+                try:
+                    arrays.verify(self._path / INDEX / entry.name, commit=entry.commit, length=entry.bytes)
+                except TornFile as error:
+                    found.append(f"{error}; rebuilt from the database")
+                    self._mend(entry, state.snapshot.generation)
+            self._sweep()
+        return found
+
+    def _mend(self, entry: Entry, generation: Generation) -> None:
+        with self._change() as cursor:
+            contents = segments.rebuild(cursor, entry, analyser(generation.analyser), generation.dimensions)
+            rows.replace_segments(
+                cursor, [entry], segments.save(self._path / INDEX, contents, entry.first_row, entry.commit)
+            )
+
+    @contextmanager
+    def _change(self, commit: int | None = None, kind: str = "") -> Iterator[duckdb.DuckDBPyConnection]:
+        """One transaction that changes the collection, and is a commit if it has a number."""
+        with transaction(self._connection) as cursor:
+            cursor.execute("UPDATE meta SET value = value + 1 WHERE key = 'changes'")
+            if commit is not None:
+                generation = rows.scalar(cursor, "SELECT max(generation) FROM generations")
+                now = datetime.now(UTC).replace(tzinfo=None)  # fixed: shown in the history, never in a result
+                cursor.execute("INSERT INTO commits VALUES (?, ?, ?, ?)", [commit, generation, kind, now])
+            yield cursor
+
+    def _sweep(self) -> None:
+        segments.sweep(self._path / INDEX, self._current().entries)
