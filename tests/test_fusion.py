@@ -78,10 +78,10 @@ def test_a_page_at_a_fixed_depth_is_that_of_the_lists_cut_there(arms, rrf_k, k, 
     check(arms, rrf_k, k, offset, depth)
 
 
-@pytest.mark.parametrize("rrf_k", [1, 2, 5, 60])
+@pytest.mark.parametrize("rrf_k", [1, 2, 5, 60, 2**31 - 1])
 @pytest.mark.parametrize("seed", range(3))
 def test_permutations_too_long_to_be_taken_whole(rrf_k, seed):
-    # Distinct ranks and a small K give many sums that are equal as fractions and unequal as floats.
+    # A small K gives sums that are equal as fractions and unequal as floats; the largest K gives the contrary.
     shuffle = np.random.default_rng(seed).permutation
     arms = [listed(name, *shuffle(250).tolist()) for name in ("lexical", "dense")]
     for k, offset in [(1, 0), (10, 0), (7, 11), (250, 0)]:
@@ -166,13 +166,15 @@ def test_the_printed_score_is_the_correctly_rounded_one():
     assert float(score) == (610 + 63) / (610 * 63)
 
 
-def test_the_first_depth_is_enlarged_until_the_bound_proves():
-    # The heavy arm ranks less than a page, and the light one opens with ties that its first entries cannot prove.
-    heavy = listed("lexical", 900, weight=Fraction(2))
-    light = oracle.Arm("dense", {unit: -(unit // 5) for unit in range(400)})
-    check([heavy, light], 1, 30, 0, None)
-    third = listed("third", *range(399, 0, -1), weight=Fraction(1, 3))
-    check([heavy, light, third], 1, 30, 40, None)
+@pytest.mark.parametrize("rrf_k", [2, 10])
+def test_the_bound_enlarges_the_first_depth_until_it_proves(rrf_k):
+    # The heaviest arm ranks less than a page. Unit 9 is fourth in both others, which is below their first depth of 3;
+    # with K = 2 it ties with the second place, with K = 10 it takes it.
+    heavy = listed("lexical", 0, weight=Fraction(10**6))
+    arms = [heavy, listed("dense", 1, 2, 3, 9, *range(20, 60)), listed("third", 4, 5, 6, 9, *range(60, 100))]
+    fused = check(arms, rrf_k, 2, 0, None)
+    assert (fused.ties_beyond, fused.places[1].unit) == ((2, 1) if rrf_k == 2 else (0, 9))
+    assert fused.stops == {"lexical": "exhausted", "dense": "enough", "third": "enough"}
 
 
 @pytest.mark.parametrize(

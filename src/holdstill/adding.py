@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from holdstill.analysis import lexical_text
 from holdstill.document import Document, Passage
-from holdstill.embedding.base import Embedder, embed_rows
+from holdstill.embedding import Embedder, Embedding, embed_rows
 from holdstill.errors import (
     BatchRefused,
     DuplicateId,
@@ -89,7 +89,7 @@ class _Typed:
 def add(
     store: Store,
     rows: Iterable[Document | Row | Refused],
-    embedder: Embedder | None,
+    embedding: Embedding,
     *,
     strict: bool,
     progress: Progress | None,
@@ -106,7 +106,7 @@ def add(
         good, refused = _typed_rows(rows, snapshot)
         existing = snapshot.existing([each.row.document.id for each in good])
         changed = [each for each in good if not _same(existing.get(each.row.document.id), each)]
-        prepared, failed, dimensions = _prepare(snapshot, changed, existing, embedder, progress)
+        prepared, failed, dimensions = _prepare(snapshot, changed, existing, embedding, progress)
         refused = sorted([*refused, *failed], key=lambda row: row.row)
         if strict and refused:
             raise BatchRefused(
@@ -203,13 +203,14 @@ def _prepare(
     snapshot: Snapshot,
     documents: Sequence[_Typed],
     existing: dict[str, Existing],
-    embedder: Embedder | None,
+    embedding: Embedding,
     progress: Progress | None,
 ) -> tuple[list[PreparedDocument], list[Refused], int | None]:
     """Documents ready to be stored, rows refused for their vectors, and the vectors' dimensions."""
     generation = snapshot.generation
     new = [each for each in documents if _content_of(existing, each) != each.content]
-    texts = _texts(new, embedder if generation.dense else None, progress)
+    embedder = embedding() if new and generation.dense else None
+    texts = _texts(new, embedder, progress)
     dimensions = generation.dimensions
     brought: dict[str, list[Grid | None]] = {}
     refused = []

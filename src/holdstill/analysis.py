@@ -1,13 +1,13 @@
 """Text to terms: what is indexed and what is asked, by one function.
 
-Normalised text is scanned for three kinds of word. What a word becomes depends on its letters alone, never on its
-neighbours, so every word of a text, asked as a query or a phrase, finds the text.
+Normalised text is scanned for words of three kinds. What a word becomes depends on its own characters, never on its
+neighbours, so every word of a text, asked as a query or as a phrase, finds the text.
 
-- *Words and identifiers*: letters and digits as Unicode segments them (UAX #29), joined by `-`, `.`, `_`, `/`, `:` and
-  their like. The whole is one term; components and atoms (the runs of letters and digits) are parts, kept for recall.
-  An identifier is as wide as its atoms are many, so that `TCP/IP` also answers the phrase `tcp ip`.
-- *Runs of scripts that put no space between words* (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese): overlapping
-  bigrams of grapheme clusters. Single clusters are parts.
+- *Words and identifiers*: atoms (letters, digits and marks, as UAX #29 joins them) and the signs between them, as in
+  `long-term`, `std::vector`, `v2.14.1`. The whole is one term; what it is made of are parts, kept for recall. It is as
+  wide as its atoms are many, so that `TCP/IP` also answers the phrase `tcp ip`. What splits inside an atom stands at
+  the atom's position, so that `getUserName` and `getusername` are equally wide.
+- *Runs* of Korean and of scripts written without spaces: overlapping bigrams of grapheme clusters, which are parts.
 - *Emoji*: one term each; the pictures of a joined sequence are parts.
 """
 
@@ -16,10 +16,10 @@ from __future__ import annotations
 import hashlib
 import threading
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from unicodedata import normalize
 
 import regex
@@ -27,8 +27,9 @@ import regex
 from holdstill.errors import InvalidInput, InvalidPredicate
 
 ANALYSERS = ("simple", "english")
-MAX_TERM = 256  #: characters; a longer term is kept as its first 64 and a digest of all of it
-RULES = 1  #: the version of the rules below: any change of theirs that moves a term changes it
+MAX_TERM = 256  #: characters; of a longer term the first 64 are kept, and a digest of all of it
+
+_RULES = 1  # rises with any change below that moves a term
 
 
 class Term(NamedTuple):
@@ -36,7 +37,7 @@ class Term(NamedTuple):
 
     Attributes:
         text: what is indexed.
-        position: where it stands, from 0. A whole stands at its first atom's position.
+        position: where it stands, from 0. A whole stands where its first part does.
         word: the ordinal of the word it comes from, from 0.
         whole: True for what the word is: a word or identifier, an emoji, each bigram of a run. False for a part.
     """
@@ -47,36 +48,42 @@ class Term(NamedTuple):
     whole: bool
 
 
-class _Layout(NamedTuple):
-    """A word's terms as (text, offset from the word's position, whole), offsets ascending, and its width."""
-
-    terms: tuple[tuple[str, int, bool], ...]
-    width: int
-
-
 @dataclass(frozen=True, slots=True)
 class Analyser:
-    """Text to terms, the same for passages and queries. Threads may share it.
+    """Text to terms, the same for passages and queries. Threads may share one.
 
     Args:
-        name: `simple`: every term as written, folded. `english`: words of letters also lose their endings.
+        name: `simple`: words as written, folded. `english`: those of letters alone also lose their endings (Snowball,
+            http://snowballstem.org/algorithms/english/stemmer.html); no word is left out.
+
+    Raises:
+        holdstill.InvalidInput: there is no such analyser.
     """
 
     name: str
 
+    def __post_init__(self) -> None:
+        if self.name not in ANALYSERS:
+            raise InvalidInput(
+                "unknown analyser", field="analyser", expected="one of " + ", ".join(ANALYSERS), got=self.name
+            )
+
     @property
     def identity(self) -> str:
-        """The name with the version of everything that decides a term: `simple-1`, `english-1-snowball-3.1.0`."""
-        return f"{self.name}-{RULES}" + (f"-snowball-{_snowball_version()}" if self.name == "english" else "")
+        """The name and the versions of what decides a term: `simple-1`, `english-1-snowball-3.1.0`."""
+        return f"{self.name}-{_RULES}" + (f"-snowball-{_snowball_version()}" if self._stems else "")
+
+    @property
+    def _stems(self) -> bool:
+        return self.name == "english"
 
     def terms(self, text: str) -> list[Term]:
-        """The terms of a text by position; none if it holds no letter, digit or emoji. Any string is accepted."""
-        stemmed = self.name == "english"
+        """The terms, by position; none if there is no letter, digit or emoji. Any string is accepted."""
+        stems = self._stems
         terms: list[Term] = []
         position = 0
         for word, match in enumerate(_WORDS.finditer(_normalise(text))):
-            surface = match.group()
-            layout = _LAYOUTS[match.lastgroup](surface, stemmed)
+            layout = _LAYOUTS[match.lastgroup or ""](match.group(), stems)
             for term, offset, whole in layout.terms:
                 terms.append(Term(term, position + offset, word, whole))
             position += layout.width
@@ -89,8 +96,6 @@ def analyser(name: str) -> Analyser:
     Raises:
         holdstill.InvalidInput: there is none.
     """
-    if name not in ANALYSERS:
-        raise InvalidInput("unknown analyser", field="analyser", expected="one of " + ", ".join(ANALYSERS), got=name)
     return Analyser(name)
 
 
@@ -100,63 +105,64 @@ def lexical_text(title: str, headings: Sequence[str], text: str) -> str:
 
 
 def requirement(analyser: Analyser, words: str) -> list[tuple[str, int]]:
-    """What must hold of a passage for it to have these words, adjacent and in order.
+    """What a passage must hold to have these words, adjacent and in order.
 
     Returns:
-        The whole terms with positions relative to the first. The passage matches where, for some base, it has each
-        term (as a whole or as a part) at base + position.
+        The whole terms, each with its position relative to the first. A passage has the words if, for some base, it
+        has every one of these terms, as a whole or as a part, at base + position.
 
     Raises:
         holdstill.InvalidPredicate: no term is left after analysis.
     """
-    return [(term.text, term.position) for term in _required(analyser, words)]
+    return [(term.text, term.position) for term in _wholes(analyser, words)]
 
 
 def requirements(analyser: Analyser, words: str) -> list[list[tuple[str, int]]]:
-    """One requirement for each distinct word: a passage that meets them all contains the words, in any order.
+    """The requirement of each distinct word: a passage that meets them all has the words, in any order.
 
     Raises:
         holdstill.InvalidPredicate: no term is left after analysis.
     """
     by_word: dict[int, list[Term]] = {}
-    for term in _required(analyser, words):
+    for term in _wholes(analyser, words):
         by_word.setdefault(term.word, []).append(term)
     distinct = {tuple((term.text, term.position - word[0].position) for term in word) for word in by_word.values()}
     return [list(word) for word in sorted(distinct)]
 
 
-def _required(analyser: Analyser, words: str) -> list[Term]:
-    terms = [term for term in analyser.terms(words) if term.whole]
-    if not terms:
+def _wholes(analyser: Analyser, words: str) -> list[Term]:
+    wholes = [term for term in analyser.terms(words) if term.whole]
+    if not wholes:
         raise InvalidPredicate(
-            "a requirement on words has no words",
+            "a requirement on words has none",
             field="text",
             expected="at least one letter, digit or emoji",
             got=words,
+            hint="Signs and spaces alone are not indexed",
         )
-    return terms
+    return wholes
 
 
-# --- what a word is ---
+# --- what is a word: patterns over normalised text ---
 
-# Scripts written without spaces; Line_Break=SA is "complex context dependent (South East Asian)", UAX #14.
-_SPACELESS = r"[\p{Script=Han}\p{scx=Hira}\p{scx=Kana}\p{Script=Hangul}\p{Script=Bopomofo}\p{LB=SA}]"
+# Line_Break=SA is "complex context dependent (South East Asian)", UAX #14: Thai, Lao, Khmer, Burmese and their kin.
+_SPACELESS = r"[\p{Script=Han}\p{scx=Hira}\p{scx=Kana}\p{Script=Bopomofo}\p{Script=Hangul}\p{LB=SA}]"
 _INITIAL = rf"[[\p{{L}}\p{{N}}]--{_SPACELESS}]"
 _LETTER = rf"[[\p{{L}}\p{{N}}\p{{M}}]--{_SPACELESS}]"
 _ATOM = rf"{_INITIAL}{_LETTER}*+(?:'{_INITIAL}{_LETTER}*+)*+"
-_RUN = rf"[[\p{{L}}\p{{N}}]&&{_SPACELESS}](?:{_SPACELESS}|\p{{M}})*+"
-_EMOJI = r"\p{RI}{1,2}|[\p{ExtPict}\p{EMod}]\p{EMod}?(?:\u200D\p{ExtPict}\p{EMod}?)*+"
+_RUN = rf"[[\p{{L}}\p{{N}}]&&{_SPACELESS}](?:[[\p{{L}}\p{{N}}]&&{_SPACELESS}]|\p{{M}})*+"
+_EMOJI = r"\p{RI}{1,2}+|[\p{ExtPict}\p{EMod}]\p{EMod}?+(?:\u200D\p{ExtPict}\p{EMod}?+)*+"
 
-# Signs that belong to an identifier at its ends: .NET, @types/node, #42, --no-verify, __init__; C++, C#, CD4+.
-_BEFORE = "".join(
-    rf"(?<!{_LETTER}|[_{last}]){sign}|" for sign, last in ((r"\.", "."), ("@", "@"), (r"\#", "#"), ("--", r"\-"))
+# What an identifier may begin with (.NET, @types/node, #42, --no-verify, __init__) and end with (C++, C#, CD4+).
+_BEFORE = "|".join(
+    rf"(?<!{_LETTER}|[_{last}]){sign}" for sign, last in ((r"\.", "."), ("@", "@"), (r"\#", r"\#"), ("--", r"\-"))
 )
-_PREFIX = rf"(?:{_BEFORE})(?:(?<!_)_{{1,2}}(?!_))?+"
+_PREFIX = rf"(?:{_BEFORE}|)(?:(?<!_)_{{1,2}}(?!_))?+"
 _SUFFIX = rf"(?:\+\+(?![+\#])|[+\#](?![+\#_]|{_LETTER})|_{{1,2}}(?!_))?+"
 
 
 def _joined(signs: str) -> str:
-    """A pattern of atoms joined by one to three of these signs; an ellipsis or a dash of two hyphens joins nothing."""
+    """Atoms joined by up to three of these signs. An ellipsis, a dash of two hyphens and `//` join nothing."""
     return rf"{_ATOM}(?:(?:(?!\.\.|--|//)[{signs}]){{1,3}}+{_ATOM}|(?<=\p{{Nd}}),(?=\p{{Nd}}){_ATOM})*+"
 
 
@@ -164,130 +170,140 @@ def _compile(pattern: str) -> regex.Pattern[str]:
     return regex.compile(pattern, regex.VERSION1)
 
 
-_ALL_SIGNS = r"-._/\\:@\#+&~·"
-_CORE = _compile(_joined(_ALL_SIGNS))
+_CORE = _joined(r"\-._/\\:@\#+&~·")
+_WORDS = _compile(rf"(?P<word>{_PREFIX}{_CORE}{_SUFFIX})|(?P<run>{_RUN})|(?P<emoji>{_EMOJI})")
 _ATOMS = _compile(_ATOM)
-_WORDS = _compile(rf"(?P<word>{_PREFIX}{_CORE.pattern}{_SUFFIX})|(?P<run>{_RUN})|(?P<emoji>{_EMOJI})")
-_COMPONENTS = (
+_PARTS = (  # from the loosest joint to the tightest: a path, its steps, what dashes and what dots alone join
+    _compile(_CORE),
     _compile(_PREFIX + _joined(r"\-._/") + _SUFFIX),
     _compile(_PREFIX + _joined(r"\-._") + _SUFFIX),
     _compile(_joined(r"\-_") + _SUFFIX),
-    _compile(_joined("._") + _SUFFIX),
+    _compile(_joined(r"._") + _SUFFIX),
+    _compile(rf"(?<=(?<!{_LETTER})[vV])\p{{Nd}}+(?:\.{_ATOM})++"),  # 2.14.1 of v2.14.1
+    _ATOMS,
 )
-_VERSION = _compile(rf"(?<=(?<!{_LETTER})[vV])\p{{Nd}}+(?:\.{_ATOM})++")
 
-# Inside an atom: getUser|Name, HTTP|Server (but DNAs), utf|8.
+# Inside an atom: get|User|Name, HTTP|Server (but DNAs), utf|8.
 _CASE_SEAM = r"(?<=\p{Ll}\p{M}*)(?=\p{Lu})|(?<=\p{Lu}\p{M}*)(?=\p{Lu}(?!s(?!\p{L}))\p{Ll})"
 _DIGIT_SEAM = r"(?<=\p{L}\p{M}*)(?=\p{N})|(?<=\p{N}\p{M}*)(?=\p{L})"
-_SEAM = _compile(rf"{_CASE_SEAM}|{_DIGIT_SEAM}")
+_SEAMS = _compile(rf"{_CASE_SEAM}|{_DIGIT_SEAM}")
 _DIGIT_SEAMS = _compile(_DIGIT_SEAM)
-_MAX_DIGIT_SEAMS = 2  # more of them make a code or a hash, whose shreds mean nothing
+_MAX_DIGIT_SEAMS = 2  # more make a hash or a key, whose shreds mean nothing
+
+_CLUSTERS = _compile(r"\X")
+_PICTURES = _compile(r"\p{ExtPict}")
+
 
 # --- what a word becomes ---
 
 
-def _word(surface: str, stemmed: bool) -> _Layout:
-    return _layout(surface, stemmed) if len(surface) <= 64 else _layout.__wrapped__(surface, stemmed)
+class _Layout(NamedTuple):
+    """A word's terms as (text, offset from where the word stands, whole), by offset; and the word's width."""
+
+    terms: tuple[tuple[str, int, bool], ...]
+    width: int
 
 
-@lru_cache(maxsize=1 << 16)
-def _layout(surface: str, stemmed: bool) -> _Layout:
-    if surface.isalpha() and not _SEAM.search(surface):
-        return _Layout(((_term(surface, stemmed), 0, True),), 1)
+def _word(surface: str, stems: bool) -> _Layout:
+    return _layout(surface, stems) if len(surface) <= 64 else _layout.__wrapped__(surface, stems)
+
+
+@lru_cache(maxsize=1 << 15)
+def _layout(surface: str, stems: bool) -> _Layout:
+    whole = _term(surface, stems)
+    if surface.isalpha() and not _SEAMS.search(surface):
+        return _Layout(((whole, 0, True),), 1)
     atoms = list(_ATOMS.finditer(surface))
     ends = [atom.end() for atom in atoms]
-    whole = _term(surface, stemmed)
-    parts: dict[tuple[int, str], None] = {}
-    for pattern in (_CORE, *_COMPONENTS, _VERSION, _ATOMS):
+    parts: dict[tuple[int, str], None] = {}  # for its keys, in order: a part stands once at a position
+    for pattern in _PARTS:
         for match in pattern.finditer(surface):
-            parts[bisect_right(ends, match.start()), _term(match.group(), stemmed)] = None
+            parts[bisect_right(ends, match.start()), _term(match.group(), stems)] = None
     for offset, atom in enumerate(atoms):
         for piece in _pieces(atom.group()):
-            parts[offset, _term(piece, stemmed)] = None
+            parts[offset, _term(piece, stems)] = None
     parts.pop((0, whole), None)
     ordered = sorted(parts, key=lambda part: part[0])
     return _Layout(((whole, 0, True), *((text, offset, False) for offset, text in ordered)), len(atoms))
 
 
 def _pieces(atom: str) -> Iterator[str]:
-    for bit in atom.split("'"):
-        yield bit
-        if len(bit) <= MAX_TERM and len(_DIGIT_SEAMS.findall(bit)) <= _MAX_DIGIT_SEAMS:
-            yield from _SEAM.split(bit)
+    for piece in atom.split("'"):
+        yield piece
+        if len(piece) <= MAX_TERM and len(_DIGIT_SEAMS.findall(piece)) <= _MAX_DIGIT_SEAMS:
+            yield from _SEAMS.split(piece)
 
 
-def _run(surface: str, stemmed: bool) -> _Layout:
-    clusters = [_term(c, False) for c in regex.findall(r"\X", surface)]
+def _run(surface: str, stems: bool) -> _Layout:
+    clusters = _CLUSTERS.findall(_fold(surface))
     if len(clusters) == 1:
-        return _Layout(((clusters[0], 0, True),), 1)
-    terms = []
+        return _Layout(((_bounded(clusters[0]), 0, True),), 1)
+    terms: list[tuple[str, int, bool]] = []
     for offset, cluster in enumerate(clusters):
         if offset + 1 < len(clusters):
             terms.append((_bounded(cluster + clusters[offset + 1]), offset, True))
-        terms.append((cluster, offset, False))
+        terms.append((_bounded(cluster), offset, False))
     return _Layout(tuple(terms), len(clusters))
 
 
-def _emoji(surface: str, stemmed: bool) -> _Layout:
-    parts = dict.fromkeys(regex.findall(r"\p{ExtPict}", surface))
-    parts.pop(surface, None)
-    return _Layout(((surface, 0, True), *((p, 0, False) for p in parts)), 1)
+def _emoji(surface: str, stems: bool) -> _Layout:
+    pictures = dict.fromkeys(picture for picture in _PICTURES.findall(surface) if picture != surface)
+    return _Layout(((_bounded(surface), 0, True), *((picture, 0, False) for picture in pictures)), 1)
 
 
-_LAYOUTS: dict[str | None, Any] = {"word": _word, "run": _run, "emoji": _emoji}
+_LAYOUTS: dict[str, Callable[[str, bool], _Layout]] = {"word": _word, "run": _run, "emoji": _emoji}
+
 
 # --- characters ---
 
+# What NFKC_Casefold ignores (Unicode section 3.13), but the joiner between two pictures makes another picture.
 _IGNORED = _compile(r"[\p{DI}--\u200D]+|(?<![\p{ExtPict}\p{EMod}\uFE0F])\u200D|\u200D(?!\p{ExtPict})")
+# As UAX #15 bounds them for streams: normalising a run of marks takes time quadratic in its length.
 _EXCESS_MARKS = _compile(r"(?<=\p{M}{30})\p{M}+")
-_SAME = str.maketrans({"‘": "'", "’": "'", "‛": "'", "ʼ": "'", "‐": "-", "‒": "-", "–": "-", "−": "-"})
+# The last is a mark whose capital is a letter: left alone, a word's length would depend on its case.
+_LOOKALIKES = str.maketrans(dict.fromkeys("‘’‛ʼ", "'") | dict.fromkeys("‐‒–−", "-") | {"\u0345": "ι"})
 
 
 def _normalise(text: str) -> str:
+    """NFKC without what is invisible, apostrophes and hyphens made one; case is kept, for the seams."""
     if text.isascii():
         return text
-    text = _EXCESS_MARKS.sub("", _IGNORED.sub("", text))
-    return normalize("NFKC", text).translate(_SAME)
+    visible = _EXCESS_MARKS.sub("", _IGNORED.sub("", text))
+    return normalize("NFKC", visible).translate(_LOOKALIKES)
 
 
-def _term(surface: str, stemmed: bool) -> str:
+def _term(surface: str, stems: bool) -> str:
     folded = _fold(surface)
-    if stemmed and len(folded) <= MAX_TERM and folded.replace("'", "").isalpha():
+    if stems and len(folded) <= MAX_TERM and folded.replace("'", "").isalpha():
         folded = _stem(folded)
     return _bounded(folded)
 
 
-def _fold(text: str) -> str:
-    if text.isascii():
-        return text.lower()
-    folded = normalize("NFKC", text.casefold()).casefold()
+def _fold(surface: str) -> str:
+    """Caseless as in Unicode D146; the dot that folding leaves over a Turkish capital I is dropped."""
+    if surface.isascii():
+        return surface.lower()
+    folded = normalize("NFKC", surface.casefold()).casefold()
     return normalize("NFKC", folded.replace("i\u0307", "i"))
 
 
 def _bounded(term: str) -> str:
+    """The term, or what stands for a long one. No other term holds an ellipsis, so the two never meet."""
     if len(term) <= MAX_TERM:
         return term
     return f"{term[:64]}…{hashlib.sha256(term.encode()).hexdigest()[:32]}"
 
 
-class _Stemmers(threading.local):
-    """Snowball's object is not for sharing between threads."""
-
-    def __init__(self) -> None:
-        import Stemmer
-
-        self.stem = Stemmer.Stemmer("english", 0).stemWord
-
-
-_STEMMERS = _Stemmers
-_local: Any = None
+_LOCAL = threading.local()  # Snowball's stemmer is not to be shared by threads
 
 
 def _stem(word: str) -> str:
-    global _local
-    if _local is None:
-        _local = _Stemmers()
-    while (stem := _local.stem(word)) != word:
+    """The stem of the stem, until it stays: so that a term, asked as a query, is that term again."""
+    if not hasattr(_LOCAL, "stem"):
+        import Stemmer
+
+        _LOCAL.stem = Stemmer.Stemmer("english", 0).stemWord
+    while (stem := _LOCAL.stem(word)) != word:
         word = stem
     return word
 

@@ -13,11 +13,12 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from holdstill._version import __version__
 from holdstill.access import Asking, permission, require_operator
 from holdstill.adding import AddReport, add
 from holdstill.analysis import analyser as analyser_of
 from holdstill.document import Document
-from holdstill.embedding import DEFAULT, Embedder, check_shape, load, require_invariant
+from holdstill.embedding import DEFAULT, Embedder, Embedding, check_shape, load, require_invariant
 from holdstill.errors import InvalidQuery, InvalidVector, ModelMismatch, NotFound
 from holdstill.ingest import Row
 from holdstill.policy import Policy
@@ -110,7 +111,8 @@ def create(
         name, digest, dimensions = "none", None, None
     else:
         name, digest, dimensions = model.name, model.digest, model.dimensions
-    generation = Generation(1, analyser, name, vector_model is not None, digest, dimensions, PROFILE)
+    brought = vector_model is not None
+    generation = Generation(1, analyser, name, brought, digest, dimensions, PROFILE, _made_with())
     store = DuckDBStore.create(Path(path), generation, fields, lock_timeout)
     return Collection(Path(path), store, model)
 
@@ -136,10 +138,18 @@ def open(  # noqa: A001 - reads `holdstill.open`, as `gzip.open` does
 
     store = DuckDBStore(Path(path), lock_timeout)
     try:
-        return Collection(Path(path), store, _matching(store.snapshot().generation, embedder))
+        if embedder is not None:
+            _matching(store.snapshot().generation, embedder)
+        return Collection(Path(path), store, embedder)
     except BaseException:
         store.close()
         raise
+
+
+def _made_with() -> str:
+    from importlib import metadata
+
+    return f"holdstill {__version__}, onnxruntime {metadata.version('onnxruntime')}"
 
 
 def _embedder(embedder: str | Embedder, vector_model: str | None) -> Embedder | None:
@@ -174,8 +184,9 @@ def _matching(generation: Generation, embedder: Embedder | None) -> Embedder | N
             field="embedder",
             expected=f"{generation.embedder} ({generation.model}, {generation.dimensions} dimensions)",
             got=f"{embedder.digest}, {embedder.dimensions} dimensions",
-            hint="Vectors of two models, or of two versions of what runs a model, are never compared: open it with the "
-            "embedder it was made with, or add the documents to a new collection",
+            hint="Vectors of two models, or of two versions of what runs one, are never compared. The rows were made with "
+            + generation.made_with
+            + ": use that, or add the documents to a new collection; words alone can be asked (--arm lexical)",
         )
     return embedder
 
@@ -264,7 +275,7 @@ class Collection:
             order_by=None if order_by is None else parse_order_by([order_by]),
             settings=settings or Settings(),
         )
-        return search(snapshot, query, self._embedder, principal=principal, operator=operator)
+        return search(snapshot, query, self._embedding(snapshot), principal=principal, operator=operator)
 
     async def asearch(self, text: str | None = None, **arguments: Any) -> Result:
         """`search`, off the event loop; takes the same arguments and gives the same answer."""
@@ -348,8 +359,9 @@ class Collection:
             holdstill.OperatorRequired: the collection has a policy and the caller is not the operator.
             holdstill.NotWritable: the directory cannot be written.
         """
-        require_operator(self._store.snapshot(), principal, operator=operator)
-        return add(self._store, documents, self._embedder, strict=strict, progress=progress)
+        snapshot = self._store.snapshot()
+        require_operator(snapshot, principal, operator=operator)
+        return add(self._store, documents, self._embedding(snapshot), strict=strict, progress=progress)
 
     def delete(
         self,
@@ -450,6 +462,9 @@ class Collection:
         return self._store.check()
 
     # -- shared ----------------------------------------------------------------------------------
+
+    def _embedding(self, snapshot: Snapshot) -> Embedding:
+        return lambda: _matching(snapshot.generation, self._embedder)
 
     def _selected(self, snapshot: Snapshot, where: Predicate | None, allowed: Predicate | None) -> list[str]:
         checked = None if where is None else where.check(snapshot.schema)

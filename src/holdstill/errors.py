@@ -23,6 +23,7 @@ Each is also a subclass of the builtin that a caller would already catch.
       NotFound (LookupError)                    no such document, or none that this principal may see
       CollectionNotFound (LookupError)          nothing at that path
       CollectionExists (ValueError)             something is already at that path
+      CollectionClosed (ValueError)             the handle was closed
       NotACollection (ValueError)               a directory that holds something else
       NewerFormat (ValueError)                  written by a newer holdstill
       CorruptCollection (ValueError)            the database itself is damaged
@@ -183,6 +184,10 @@ class CollectionNotFound(HoldstillError, LookupError):
 
 class CollectionExists(HoldstillError, ValueError):
     """Something is already at that path."""
+
+
+class CollectionClosed(HoldstillError, ValueError):
+    """The handle was closed; open the collection again."""
 
 
 class NotACollection(HoldstillError, ValueError):

@@ -194,7 +194,7 @@ class Policy:
         except (InvalidPredicate, InvalidDocument) as error:
             name = _names(leaf)[0]
             raise InvalidPrincipal(
-                f"principal.{name} does not fit the field {leaf.field!r} ({column.type}) that the policy compares it with",
+                f"principal.{name} does not fit {leaf.field!r} ({column.type}), which the policy compares it with",
                 field=name,
                 expected=error.expected,
                 got=known[name],

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from holdstill.access import Asking, permission
 from holdstill.answering import Arm, fused, listing
-from holdstill.embedding.base import Embedder
+from holdstill.embedding import Embedding
 from holdstill.fusion import Ranking, fuse
 from holdstill.query import Query
 from holdstill.ranking import bm25, dense
@@ -20,14 +20,14 @@ Scores = NDArray[np.int64]
 
 
 def search(
-    snapshot: Snapshot, query: Query, embedder: Embedder | None, *, principal: Asking = None, operator: bool = False
+    snapshot: Snapshot, query: Query, embedding: Embedding, *, principal: Asking = None, operator: bool = False
 ) -> Result:
     """Answer one query from one snapshot.
 
     Args:
         snapshot: what to search.
         query: what is asked.
-        embedder: turns the text into a vector, where the collection has vectors and the query brings none.
+        embedding: gives the embedder, where the collection has vectors and the query brings none.
         principal: who asks; needed where the collection has a policy.
         operator: whether the operator asks, who sees everything.
 
@@ -36,7 +36,7 @@ def search(
         holdstill.InvalidInput: the query does not fit the collection.
     """
     allowed = permission(snapshot, principal, operator=operator)
-    asked = understand(snapshot, query, embedder, allowed)
+    asked = understand(snapshot, query, embedding, allowed)
     selection = snapshot.select(asked.permission, asked.where, asked.requirements, query.by)
     if not asked.query.ranked:
         return listing(snapshot, asked, selection)

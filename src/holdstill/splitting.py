@@ -22,12 +22,14 @@ PROFILE = "sentences-1"
 
 Reads = Callable[[str], bool]  # whether a text is read whole
 
-#: What a text is cut after where no sentence ends in time, the best first: line, word, part of a word, character.
-#: White space is what str.isspace() says, which `re` follows and `regex` does not.
-_UNITS = (
-    re.compile(r"[^\n]*\n\s*|[^\n]+"),
-    re.compile(r"\S+\s*"),
-    re.compile(r"\w+\W*|\W+"),
+#: What a text is cut after where no sentence ends in time, the best first: a stop before a small letter, a line, a
+#: word, a part of a word, a letter with its accents, anything. White space is what str.isspace() says, which `re`
+#: follows and `regex` does not.
+_BREAKS = (
+    re.compile(r"[.!?][\"')\]]*\s+"),
+    re.compile(r"\n\s*"),
+    re.compile(r"\s+"),
+    re.compile(r"\W+"),
     regex.compile(r"\X"),
     re.compile(r".", re.DOTALL),
 )
@@ -134,6 +136,7 @@ def _cut(text: str, start: int, sentences: list[int], reads: Reads) -> int:
         "the embedder's window does not hold a single character beside the title and the headings",
         field="embedder.window",
         got=text[start],
+        hint="Use an embedder with a larger window, or mend its count_tokens",
     )
 
 
@@ -151,10 +154,10 @@ def _horizon(text: str, start: int, reads: Reads) -> int | None:
 
 
 def _ends(text: str, start: int, horizon: int, sentences: list[int]) -> Iterator[list[int]]:
-    """Where units end between `start` and `horizon`, the best units first; what ends at the horizon is cut by it."""
+    """Where one may cut between `start` and `horizon`, the best kind of place first."""
     yield sentences[bisect_right(sentences, start) : bisect_left(sentences, horizon)]
-    for unit in _UNITS:
-        ends = [found.end() for found in unit.finditer(text, start, horizon)]
+    for kind in _BREAKS:
+        ends = [found.end() for found in kind.finditer(text, start, horizon)]
         yield ends[: bisect_left(ends, horizon)]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdstill.analysis import Analyser, analyser
-from holdstill.embedding.base import Embedder, embed_rows
+from holdstill.embedding import Embedding, embed_rows
 from holdstill.errors import EmbedderRequired, EmptyQuery, InvalidQuery
 from holdstill.predicate import Predicate
 from holdstill.query import ArmName, Query
@@ -33,7 +33,7 @@ class Asked:
     notes: tuple[str, ...]
 
 
-def understand(snapshot: Snapshot, query: Query, embedder: Embedder | None, allowed: Predicate | None) -> Asked:
+def understand(snapshot: Snapshot, query: Query, embedding: Embedding, allowed: Predicate | None) -> Asked:
     """Fit a query to the collection.
 
     Raises:
@@ -50,7 +50,7 @@ def understand(snapshot: Snapshot, query: Query, embedder: Embedder | None, allo
         _check_order(snapshot, query.order_by)
     terms = () if query.text is None else _terms(words, query.text)
     arms = _arms(snapshot, query)
-    vector, notes = _vector(snapshot, query, embedder) if "dense" in arms else (None, ())
+    vector, notes = _vector(snapshot, query, embedding) if "dense" in arms else (None, ())
     return Asked(query, terms, vector, arms, where, tuple(requirements), allowed, notes)
 
 
@@ -96,11 +96,12 @@ def _arms(snapshot: Snapshot, query: Query) -> tuple[ArmName, ...]:
     return query.arms or tuple(arm for arm, fault in able.items() if fault is None)
 
 
-def _vector(snapshot: Snapshot, query: Query, embedder: Embedder | None) -> tuple[NDArray[np.int16], tuple[str, ...]]:
+def _vector(snapshot: Snapshot, query: Query, embedding: Embedding) -> tuple[NDArray[np.int16], tuple[str, ...]]:
     generation = snapshot.generation
     if query.vector is not None:
         return to_grid([query.vector], dimensions=generation.dimensions, labels=["of the query"])[0], ()
     assert query.text is not None  # noqa: S101 - a ranked query has a text or a vector
+    embedder = embedding()
     if embedder is None:
         raise EmbedderRequired(
             f"the collection's vectors are of {generation.embedder!r}, and nothing here can embed the question with it",

@@ -121,9 +121,9 @@ def test_special_tokens_in_a_text_are_text() -> None:
 def test_related_sentences_are_near() -> None:
     rows = embed_rows(load(), TEXTS)
     near = rows @ rows.T
-    # The float32 model gives 0.755 and 0.590; the int8 weights may move them by a hundredth or two.
-    assert near[0, 1] == pytest.approx(0.755, abs=0.02)
-    assert near[2, 3] == pytest.approx(0.590, abs=0.02)
+    # The float32 model gives 0.761 and 0.593; the int8 weights may move them by a hundredth or two.
+    assert near[0, 1] == pytest.approx(0.761, abs=0.02)
+    assert near[2, 3] == pytest.approx(0.593, abs=0.02)
     assert abs(near[0, 2]) < 0.15
     assert abs(near[1, 3]) < 0.15
 

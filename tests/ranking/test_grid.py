@@ -81,6 +81,15 @@ def test_the_bits_stay_the_same_from_release_to_release():
     assert digest == "891c1dabefe672647f59311a94403b72b9be0db59395d2e33c229e2dbec70364"
 
 
+def test_the_norm_is_summed_from_left_to_right():
+    # Odd numbers whose squares sum to 2^32: half of each lies just between two steps of the grid, so that the last
+    # bit of the norm decides every component.
+    odd = [17295, 19, 26923, 5903, 4635, 11903, 25485, 21305, 14759, 25895, 2487, 2615, 16979, 27609, 1635, 3871]
+    assert sum(x * x for x in odd) == 2**32
+    rows = np.outer([1 / n for n in range(3, 200)], np.array(odd * 4))
+    assert to_grid(rows).tolist() == [oracle.grid(row) for row in rows.tolist()]
+
+
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int8, np.int64, np.uint16, ">f4"])
 def test_takes_every_type_of_number(dtype):
     assert to_grid(np.array([[3, 4]], dtype)).tolist() == [[19661, 26214]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from holdstill.embedding.base import Embedder, check_shape, embed_rows
 from holdstill.embedding.invariance import InvarianceReport, check, require_invariant
 from holdstill.errors import InvalidInput
@@ -9,6 +11,7 @@ from holdstill.errors import InvalidInput
 __all__ = [
     "DEFAULT",
     "Embedder",
+    "Embedding",
     "InvarianceReport",
     "check",
     "check_shape",
@@ -18,6 +21,7 @@ __all__ = [
 ]
 
 DEFAULT = "minilm"
+Embedding = Callable[[], Embedder | None]  #: gives the embedder when it is needed, and raises if it may not be used
 
 
 def load(name: str = DEFAULT) -> Embedder:

@@ -40,7 +40,7 @@ def read_json(source: Source, keys: Keys) -> Iterator[Outcome]:
 
 
 def _document(line: bytes, keys: Keys) -> Document:
-    return document_of(parse(decode(line)), keys)
+    return document_of(parse(decode(line.rstrip(b"\r\n"))), keys)
 
 
 def parse(text: str) -> Any:
@@ -55,7 +55,8 @@ def parse(text: str) -> Any:
         raise
     except json.JSONDecodeError as error:
         line = f"line {error.lineno}, " if error.lineno > 1 else ""
-        raise MalformedInput(f"not JSON: {error.msg} at {line}column {error.colno}") from error
+        what = error.msg.removesuffix(" at")
+        raise MalformedInput(f"not JSON: {what} at {line}column {error.colno}") from error
     except ValueError as error:  # Python reads no whole number of more than 4,300 digits
         raise MalformedInput("not JSON that can be read: a number of thousands of digits") from error
     except RecursionError as error:

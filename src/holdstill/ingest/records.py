@@ -59,7 +59,7 @@ def document_of(record: object, keys: Keys) -> Document:
 
 def same(left: object, right: object) -> bool:
     """Whether two values of a field are the same in value and in type: 1 is neither 1.0 nor true."""
-    return type(left) is type(right) and _canonical(left) == _canonical(right)
+    return _canonical(left) == _canonical(right)
 
 
 class _Parts:

@@ -114,7 +114,7 @@ def _around(value: int) -> tuple[float, float]:
     try:
         near = float(value)
     except OverflowError:
-        near = math.copysign(math.inf, value)
+        near = math.inf if value > 0 else -math.inf
     if near == value:
         return near, near
     if near < value:

@@ -26,8 +26,6 @@ K1, B = Fraction(6, 5), Fraction(3, 4)
 SCORE_BITS = 20  #: a score counts units of 2^-20
 NORM_BITS = 16
 
-_INT64 = 2**63
-
 Posting = tuple[NDArray[np.int64], NDArray[np.int32]]
 
 
@@ -95,11 +93,10 @@ def saturation(frequencies: NDArray[np.int32], lengths: NDArray[np.int32], count
         total: T, the sum of their lengths, from 1.
     """
     longest, most = int(lengths.max(initial=0)), int(frequencies.max(initial=0))
-    norm_bound = (3 * total + 9 * longest * count) << NORM_BITS
     shift = NORM_BITS + SCORE_BITS
-    bound = max(norm_bound, 11 * most << shift, 5 * ((most << NORM_BITS) + norm_bound // (10 * total)))
-    # Beyond 64 bits the same expressions run on Python's integers: slower, and as exact.
-    dtype: Any = np.int64 if bound < _INT64 else object
+    # The two numerators are the largest numbers below; beyond 64 bits Python's integers are slower, and as exact.
+    largest = max((9 * count * longest + 3 * total) << NORM_BITS, 11 * most << shift)
+    dtype: Any = np.int64 if largest < 2**63 else object
     tf, length = frequencies.astype(dtype), lengths.astype(dtype)
     norm = ((9 * count * length + 3 * total) << NORM_BITS) // (10 * total)
     units: NDArray[np.int64] = ((11 * tf << shift) // (5 * ((tf << NORM_BITS) + norm))).astype(np.int64)

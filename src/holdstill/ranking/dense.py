@@ -39,7 +39,7 @@ def scores(
     buffer = np.empty((step, len(query)))
     done = row = 0
     for first, block in blocks:
-        if first < row or eligible[row:first].any():
+        if first < row:
             break
         row = first + len(block)
         wanted = np.flatnonzero(eligible[first:row])

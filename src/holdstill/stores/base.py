@@ -54,6 +54,7 @@ class Generation:
         model: the digest of the embedding model, or None without vectors.
         dimensions: of its vectors; None until the first one is seen, and without vectors.
         profile: the rules by which texts are split into passages.
+        made_with: the versions of holdstill and of what runs its bundled model.
     """
 
     number: int
@@ -63,6 +64,7 @@ class Generation:
     model: str | None
     dimensions: int | None
     profile: str
+    made_with: str
 
     @property
     def dense(self) -> bool:

@@ -30,10 +30,11 @@ INDEX = "index"
 
 _TABLES = """
 CREATE TABLE meta (key VARCHAR, value BIGINT);
-CREATE TABLE commits (commit BIGINT, generation INTEGER, kind VARCHAR, at TIMESTAMP);
+CREATE TABLE commits (commit BIGINT, generation INTEGER, kind VARCHAR, committed TIMESTAMP);
 CREATE TABLE generations (
     generation INTEGER, analyser VARCHAR, embedder VARCHAR, brought BOOLEAN,
-    model VARCHAR, dimensions INTEGER, profile VARCHAR);
+    model VARCHAR, dimensions INTEGER, profile VARCHAR,
+    made_with VARCHAR);
 CREATE TABLE fields (position INTEGER, name VARCHAR, type VARCHAR, added BIGINT);
 CREATE TABLE policies (version INTEGER, predicate VARCHAR, commit BIGINT);
 CREATE TABLE documents (id VARCHAR, content BIGINT, metadata VARCHAR, added BIGINT, removed BIGINT);
@@ -84,6 +85,8 @@ def create(path: Path) -> None:
             connection.commit()
         building.rename(path)
     except OSError as error:
+        if path.exists():  # another process made it meanwhile
+            raise CollectionExists(f"{path} already exists", field="path") from error
         raise NotWritable(f"cannot create a collection at {path}", field="path", hint=str(error)) from error
     finally:
         shutil.rmtree(building, ignore_errors=True)

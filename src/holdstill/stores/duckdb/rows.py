@@ -41,7 +41,7 @@ def insert_field(cursor: Cursor, position: int, field: Field, commit: int) -> No
 def read_generation(cursor: Cursor) -> Generation:
     """The active generation."""
     row = cursor.execute(
-        "SELECT generation, analyser, embedder, brought, model, dimensions, profile FROM generations "
+        "SELECT generation, analyser, embedder, brought, model, dimensions, profile, made_with FROM generations "
         "ORDER BY generation DESC LIMIT 1"
     ).fetchone()
     assert row is not None  # noqa: S101 - a collection is made with one
@@ -51,7 +51,7 @@ def read_generation(cursor: Cursor) -> Generation:
 def insert_generation(cursor: Cursor, generation: Generation) -> None:
     """Begin a generation."""
     cursor.execute(
-        "INSERT INTO generations VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO generations VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         [
             generation.number,
             generation.analyser,
@@ -60,6 +60,7 @@ def insert_generation(cursor: Cursor, generation: Generation) -> None:
             generation.model,
             generation.dimensions,
             generation.profile,
+            generation.made_with,
         ],
     )
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 import duckdb
 
 from holdstill.analysis import analyser
-from holdstill.errors import NotWritable
+from holdstill.errors import CollectionClosed, NotWritable
 from holdstill.policy import Policy
 from holdstill.schema import Field, Schema
 from holdstill.stores.base import Capabilities, Generation, PreparedDocument, Progress
@@ -51,6 +51,7 @@ class DuckDBStore:
         self._lock = database.writer_lock(path)
         self._reload = threading.Lock()
         self._state: _State | None = None
+        self._closed = False
 
     @classmethod
     def create(cls, path: Path, generation: Generation, schema: Schema, lock_timeout: float) -> DuckDBStore:
@@ -65,6 +66,7 @@ class DuckDBStore:
 
     def close(self) -> None:
         """See `holdstill.stores.base.Store.close`."""
+        self._closed = True
         self._state = None
         self._connection.close()
 
@@ -75,6 +77,8 @@ class DuckDBStore:
         return self._current().snapshot
 
     def _current(self) -> _State:
+        if self._closed:
+            raise CollectionClosed(f"{self._path} was closed", hint="Open it again")
         with self._connection.cursor() as cursor:
             changes = rows.scalar(cursor, "SELECT value FROM meta WHERE key = 'changes'")
         state = self._state
@@ -144,7 +148,8 @@ class DuckDBStore:
                 if saved is not None:
                     rows.replace_segments(cursor, taken, saved)
                 if dimensions is not None:
-                    cursor.execute("UPDATE generations SET dimensions = ?", [dimensions])
+                    number = state.snapshot.generation.number
+                    cursor.execute("UPDATE generations SET dimensions = ? WHERE generation = ?", [dimensions, number])
             self._sweep()
             return commit
 
