@@ -7,7 +7,8 @@ neighbours, so every word of a text, asked as a query or as a phrase, finds the 
   `long-term`, `std::vector`, `v2.14.1`. The whole is one term; what it is made of are parts, kept for recall. It is as
   wide as its atoms are many, so that `TCP/IP` also answers the phrase `tcp ip`. What splits inside an atom stands at
   the atom's position, so that `getUserName` and `getusername` are equally wide.
-- *Runs* of Korean and of scripts written without spaces: overlapping bigrams of grapheme clusters, which are parts.
+- *Runs* of Korean and of scripts written without spaces: overlapping bigrams of characters with their marks; the
+  characters are parts.
 - *Emoji*: one term each; the pictures of a joined sequence are parts.
 """
 
@@ -146,9 +147,9 @@ def _wholes(analyser: Analyser, words: str) -> list[Term]:
 # --- what is a word: patterns over normalised text ---
 
 # Line_Break=SA is "complex context dependent (South East Asian)", UAX #14: Thai, Lao, Khmer, Burmese and their kin.
-_SPACELESS = r"[\p{Script=Han}\p{scx=Hira}\p{scx=Kana}\p{Script=Bopomofo}\p{Script=Hangul}\p{LB=SA}]"
+_SPACELESS = r"[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script=Bopomofo}\p{Script=Hangul}\p{LB=SA}]"
 _INITIAL = rf"[[\p{{L}}\p{{N}}]--{_SPACELESS}]"
-_LETTER = rf"[[\p{{L}}\p{{N}}\p{{M}}]--{_SPACELESS}]"
+_LETTER = rf"[{_INITIAL}\p{{M}}]"
 _ATOM = rf"{_INITIAL}{_LETTER}*+(?:'{_INITIAL}{_LETTER}*+)*+"
 _RUN = rf"[[\p{{L}}\p{{N}}]&&{_SPACELESS}](?:[[\p{{L}}\p{{N}}]&&{_SPACELESS}]|\p{{M}})*+"
 _EMOJI = r"\p{RI}{1,2}+|[\p{ExtPict}\p{EMod}]\p{EMod}?+(?:\u200D\p{ExtPict}\p{EMod}?+)*+"
@@ -190,7 +191,7 @@ _SEAMS = _compile(rf"{_CASE_SEAM}|{_DIGIT_SEAM}")
 _DIGIT_SEAMS = _compile(_DIGIT_SEAM)
 _MAX_DIGIT_SEAMS = 2  # more make a hash or a key, whose shreds mean nothing
 
-_CLUSTERS = _compile(r"\X")
+_CHARACTERS = _compile(r"\P{M}\p{M}*+")
 _PICTURES = _compile(r"\p{ExtPict}")
 
 
@@ -235,15 +236,15 @@ def _pieces(atom: str) -> Iterator[str]:
 
 
 def _run(surface: str, stems: bool) -> _Layout:
-    clusters = _CLUSTERS.findall(_fold(surface))
-    if len(clusters) == 1:
-        return _Layout(((_bounded(clusters[0]), 0, True),), 1)
+    characters = _CHARACTERS.findall(_fold(surface))
+    if len(characters) == 1:
+        return _Layout(((_bounded(characters[0]), 0, True),), 1)
     terms: list[tuple[str, int, bool]] = []
-    for offset, cluster in enumerate(clusters):
-        if offset + 1 < len(clusters):
-            terms.append((_bounded(cluster + clusters[offset + 1]), offset, True))
-        terms.append((_bounded(cluster), offset, False))
-    return _Layout(tuple(terms), len(clusters))
+    for offset, character in enumerate(characters):
+        if offset + 1 < len(characters):
+            terms.append((_bounded(character + characters[offset + 1]), offset, True))
+        terms.append((_bounded(character), offset, False))
+    return _Layout(tuple(terms), len(characters))
 
 
 def _emoji(surface: str, stems: bool) -> _Layout:
@@ -261,6 +262,7 @@ _IGNORED = _compile(r"[\p{DI}--\u200D]+|(?<![\p{ExtPict}\p{EMod}\uFE0F])\u200D|\
 # As UAX #15 bounds them for streams: normalising a run of marks takes time quadratic in its length.
 _EXCESS_MARKS = _compile(r"(?<=\p{M}{30})\p{M}+")
 # The last is a mark whose capital is a letter: left alone, a word's length would depend on its case.
+_DOTTED = _compile(r"i\u0307+")
 _LOOKALIKES = str.maketrans(dict.fromkeys("‘’‛ʼ", "'") | dict.fromkeys("‐‒–−", "-") | {"\u0345": "ι"})
 
 
@@ -284,7 +286,7 @@ def _fold(surface: str) -> str:
     if surface.isascii():
         return surface.lower()
     folded = normalize("NFKC", surface.casefold()).casefold()
-    return normalize("NFKC", folded.replace("i\u0307", "i"))
+    return normalize("NFKC", _DOTTED.sub("i", folded))
 
 
 def _bounded(term: str) -> str:

@@ -184,9 +184,9 @@ def _matching(generation: Generation, embedder: Embedder | None) -> Embedder | N
             field="embedder",
             expected=f"{generation.embedder} ({generation.model}, {generation.dimensions} dimensions)",
             got=f"{embedder.digest}, {embedder.dimensions} dimensions",
-            hint="Vectors of two models, or of two versions of what runs one, are never compared. The rows were made with "
-            + generation.made_with
-            + ": use that, or add the documents to a new collection; words alone can be asked (--arm lexical)",
+            hint="Vectors of two models, or of two versions of what runs one, are never compared. The rows come "
+            f"from {generation.made_with}"
+            ": use that, or add the documents to a new collection; words alone can be asked (--arm lexical)",
         )
     return embedder
 

@@ -104,13 +104,13 @@ def fuse(
         depth: fuse only each arm's first `depth` ranks, tie groups kept whole; None fuses all of them.
         order: puts units of equal score into printed order; called for the ties that touch the page.
     """
-    fused = [_cut(ranking, depth) for ranking in rankings] if depth is not None else list(rankings)
-    taken = _take_enough(fused, rrf_k, offset + k)
+    ranked = [_cut(ranking, depth) for ranking in rankings] if depth is not None else list(rankings)
+    taken = _take_enough(ranked, rrf_k, offset + k)
     places = tuple(_page(taken, offset, offset + k, order))
-    cut = [len(short.units) < len(ranking.units) for short, ranking in zip(fused, rankings, strict=True)]
+    cut = [len(short.units) < len(ranking.units) for short, ranking in zip(ranked, rankings, strict=True)]
     return Fusion(
         places=places,
-        ties_beyond=_ties_beyond(taken.list, offset, len(places)),
+        ties_beyond=_ties_beyond(taken.head, offset, len(places)),
         completeness=_completeness(len(places) == k, any(cut), taken, rankings),
         proof="exhaustive" if depth is None else "depth",
         stops={
@@ -153,7 +153,7 @@ class _Members:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _List:
+class _Head:
     """The head of the fused list: groups of equal score, best first."""
 
     members: NDArray[np.intp]  #: indices of members
@@ -170,7 +170,7 @@ class _Taken:
     """Members enough for the page, and for each arm whether all of it is among them."""
 
     members: _Members
-    list: _List
+    head: _Head
     whole: Sequence[bool]
 
 
@@ -189,10 +189,10 @@ def _take_enough(rankings: Sequence[Ranking], rrf_k: int, wanted: int) -> _Taken
         nexts = [following for _, following in tops]
         units = _union([ranking.units[kept] for ranking, (kept, _) in zip(rankings, tops, strict=True)])
         members = _locate(rankings, rrf_k, units)
-        fused = _sorted_head(members, wanted)
+        head = _sorted_head(members, wanted)
         bound = members.exact([following or 0 for following in nexts])
-        if bound == 0 or (len(fused.members) >= wanted and bound < members.score(int(fused.members[wanted - 1]))):
-            return _Taken(members, fused, [following is None for following in nexts])
+        if bound == 0 or (len(head.members) >= wanted and bound < members.score(int(head.members[wanted - 1]))):
+            return _Taken(members, head, [following is None for following in nexts])
         depth *= 2
 
 
@@ -214,7 +214,7 @@ def _locate(rankings: Sequence[Ranking], rrf_k: int, units: NDArray[np.int64]) -
     return _Members(rankings, rrf_k, units, ranks, scores)
 
 
-def _sorted_head(members: _Members, wanted: int) -> _List:
+def _sorted_head(members: _Members, wanted: int) -> _Head:
     """The first `wanted` members and all that tie with the last of them, sorted exactly; perhaps some more."""
     values = members.approximate()
     chosen = np.arange(len(values))
@@ -229,7 +229,7 @@ def _sorted_head(members: _Members, wanted: int) -> _List:
         inner = np.argsort(levels, kind="stable")
         chosen[start:stop] = chosen[start:stop][inner]
         opens[start + 1 : stop] = np.diff(levels[inner]) > 0
-    return _List(chosen, np.flatnonzero(opens))
+    return _Head(chosen, np.flatnonzero(opens))
 
 
 def _mixed_runs(ranks: NDArray[np.int64], opens: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
@@ -253,10 +253,10 @@ def _levels(members: _Members, chosen: NDArray[np.intp]) -> NDArray[np.int64]:
 
 def _page(taken: _Taken, offset: int, end: int, order: Order) -> Iterator[Place]:
     members, position = taken.members, offset
-    end = min(end, len(taken.list.members))
+    end = min(end, len(taken.head.members))
     while position < end:
-        start, stop = taken.list.group(position)
-        group = taken.list.members[start:stop]
+        start, stop = taken.head.group(position)
+        group = taken.head.members[start:stop]
         if len(group) > 1:
             group = np.searchsorted(members.units, order(members.units[group]))
         for member in group[position - start : end - start].tolist():
@@ -277,9 +277,9 @@ def _place(members: _Members, member: int, *, rank: int, tied: bool) -> Place:
     )
 
 
-def _ties_beyond(fused: _List, offset: int, returned: int) -> int:
+def _ties_beyond(head: _Head, offset: int, returned: int) -> int:
     end = offset + returned
-    return fused.group(end - 1)[1] - end if returned else 0
+    return head.group(end - 1)[1] - end if returned else 0
 
 
 def _completeness(full: bool, cut: bool, taken: _Taken, rankings: Sequence[Ranking]) -> Completeness:

@@ -82,11 +82,11 @@ def test_the_bits_stay_the_same_from_release_to_release():
 
 
 def test_the_norm_is_summed_from_left_to_right():
-    # Odd numbers whose squares sum to 2^32: half of each lies just between two steps of the grid, so that the last
-    # bit of the norm decides every component.
+    # Odd numbers whose squares sum to 2^32: a component lies just between two steps of the grid, and the last
+    # bit of the norm decides which it takes.
     odd = [17295, 19, 26923, 5903, 4635, 11903, 25485, 21305, 14759, 25895, 2487, 2615, 16979, 27609, 1635, 3871]
     assert sum(x * x for x in odd) == 2**32
-    rows = np.outer([1 / n for n in range(3, 200)], np.array(odd * 4))
+    rows = np.outer([1 / n for n in range(3, 200)], odd)
     assert to_grid(rows).tolist() == [oracle.grid(row) for row in rows.tolist()]
 
 

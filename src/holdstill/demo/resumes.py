@@ -13,23 +13,24 @@ from holdstill.document import Document
 PEOPLE = 300
 
 _THIS_YEAR = 2026  # fixed: a resume must not change with the calendar
-_LOCATIONS = ("Berlin", "Berlin", "Remote", "Remote", "Lisbon", "Gdansk", "Vienna", "Dublin", "Oslo", "Lyon")
-_FIRST_NAMES = (
-    "Ada Aisha Alan Amara Ana Anton Beatriz Bilal Carmen Chiara Daniel Darya Elif Emeka Erik Farah Felix Freya Gabriel "
-    "Giulia Hana Henrik Ines Isaac Ivana Jamal Joanna Jonas Kamala Karim Katrin Kenji Lena Leo Lucia Malik Marek Maria "
-    "Mei Mikael Nadia Nils Noor Olga Omar Paula Pavel Priya Rafael Rosa Samir Sofia Stefan Tara Tomas Uma Viktor Wanda "
-    "Yusuf Zofia"
-).split()
-_LAST_NAMES = (
-    "Adeyemi Almeida Andersson Bauer Becker Bianchi Brandt Castro Chen Costa Dahl Diallo Dubois Eriksen Farkas Fischer "
-    "Garcia Gruber Haddad Hansen Horvat Ibrahim Ito Jansen Jovanovic Kaya Keller Khan Kowalska Kumar Lang Larsen Lindqvist "
-    "Lopes Marino Mensah Meyer Moreau Murphy Nagy Novak Nowak Okafor Olsen Osei Pereira Petrov Popescu Rossi Sato Schmidt "
-    "Silva Singh Soares Tamm Virtanen Vogel Walsh Weber Wolff Yilmaz"
-).split()
+_REMOTE = "Remote"
+_LOCATIONS = (_REMOTE, _REMOTE, "Berlin", "Berlin", "Lisbon", "Gdansk", "Vienna", "Dublin", "Oslo", "Lyon")
+_FIRST_NAMES = """
+    Ada Aisha Alan Amara Ana Anton Beatriz Bilal Carmen Chiara Daniel Darya Elif Emeka Erik Farah Felix Freya
+    Gabriel Giulia Hana Henrik Ines Isaac Ivana Jamal Joanna Jonas Kamala Karim Katrin Kenji Lena Leo Lucia
+    Malik Marek Maria Mei Mikael Nadia Nils Noor Olga Omar Paula Pavel Priya Rafael Rosa Samir Sofia Stefan Tara
+    Tomas Uma Viktor Wanda Yusuf Zofia
+"""
+_LAST_NAMES = """
+    Adeyemi Almeida Andersson Bauer Becker Bianchi Brandt Castro Chen Costa Dahl Diallo Dubois Eriksen Farkas
+    Fischer Garcia Gruber Haddad Hansen Horvat Ibrahim Ito Jansen Jovanovic Kaya Keller Khan Kowalska Kumar Lang
+    Larsen Lindqvist Lopes Marino Mensah Meyer Moreau Murphy Nagy Novak Nowak Okafor Olsen Osei Pereira Petrov
+    Popescu Rossi Sato Schmidt Silva Singh Soares Tamm Virtanen Vogel Walsh Weber Wolff Yilmaz
+"""
 _SUMMARIES = (
-    "{title} from {place}, {time}. Cares about {aim}.",
+    "{title}, {place}, {time}. Cares about {aim}.",
     "{title} with a liking for {aim}; {time}, {place}.",
-    "{time_first}. {title}, {place}, at home with {first_skill}, looking for {aim}.",
+    "{time_first}, {place}. {title}, most at home with {first_skill}, looking for {aim}.",
 )
 _INTERESTS = (
     "Sings in a choir that is better than its rehearsals.",
@@ -81,7 +82,7 @@ Option = TypeVar("Option")
 def _resume(number: int) -> Document:
     draws = Draws(f"resume {number}")
     trade = TRADES[number % len(TRADES)]
-    title, location = draws.pick(trade.titles), draws.pick(_LOCATIONS)
+    title, location = draws.pick(trade.titles), draws.pick(_LOCATIONS if trade.remote else _LOCATIONS[2:])
     years = None if draws.below(11) == 0 else 1 + draws.below(19)
     skills = draws.several(tuple(trade.skills), 3 + draws.below(2))
     return Document(
@@ -107,15 +108,16 @@ def _resume(number: int) -> Document:
 
 def _name(number: int) -> str:
     """A name that nobody else in the demo has: 7 * 60 + 1 and the number of last names share no divisor."""
-    round_, first = divmod(number, len(_FIRST_NAMES))
-    return f"{_FIRST_NAMES[first]} {_LAST_NAMES[(7 * number + round_) % len(_LAST_NAMES)]}"
+    first, last = _FIRST_NAMES.split(), _LAST_NAMES.split()
+    again, position = divmod(number, len(first))
+    return f"{first[position]} {last[(7 * number + again) % len(last)]}"
 
 
 def _summary(draws: Draws, trade: Trade, title: str, location: str, years: int | None, skills: Sequence[str]) -> str:
     time = "experience on request" if years is None else f"{years} year{'s' if years > 1 else ''} in the trade"
     return draws.pick(_SUMMARIES).format(
         title=title,
-        place="working remotely" if location == "Remote" else f"based in {location}",
+        place="working remotely" if location == _REMOTE else f"based in {location}",
         time=time,
         time_first=time[0].upper() + time[1:],
         aim=draws.pick(trade.aims),

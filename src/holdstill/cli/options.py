@@ -1,0 +1,157 @@
+"""What several commands take: the collection, who asks, `--json`; and how a collection is opened."""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import click
+
+from holdstill.errors import InvalidInput, InvalidPrincipal, InvalidSchema, MalformedInput
+from holdstill.ingest.files import decode
+from holdstill.ingest.jsonl import parse
+from holdstill.policy import Principal
+from holdstill.schema import Field
+
+if TYPE_CHECKING:
+    from holdstill.collection import Collection
+
+Command = Callable[..., int]
+
+COLLECTION = click.argument("collection", type=click.Path(path_type=Path))
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output.")
+WHERE = click.option(
+    "--where", metavar="EXPR", help="A filter, as in \"years_exp >= 5 and location in ('Berlin', 'Remote')\"."
+)
+EMBEDDER = click.option(
+    "--embedder", metavar="NAME|none", help="What embeds the texts: minilm (bundled, offline; the default) or none."
+)
+VECTOR_MODEL = click.option(
+    "--vector-model", metavar="NAME", help="The documents bring vectors; the name of the model that made them."
+)
+
+
+class Asking(TypedDict):
+    """Who asks, as the engine's calls take it."""
+
+    principal: Principal | None
+    operator: bool
+
+
+def asking(command: Command) -> Command:
+    """Give a command `--as` and `--operator`, which reach it as `caller`."""
+
+    @click.option(
+        "--as",
+        "principal",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Ask as the principal in this JSON file.",
+    )
+    @click.option("--operator", is_flag=True, help="Ask as the operator, who sees everything.")
+    @functools.wraps(command)
+    def wrapped(*args: Any, principal: Path | None, operator: bool, **options: Any) -> int:
+        if principal is not None and operator:
+            raise click.UsageError("--as and --operator exclude each other", click.get_current_context())
+        who = None if principal is None else read_principal(principal)
+        return command(*args, caller=Asking(principal=who, operator=operator), **options)
+
+    return wrapped
+
+
+def read_principal(path: Path) -> Principal:
+    """The principal that a JSON file describes.
+
+    Raises:
+        holdstill.InvalidPrincipal: the file cannot be read, or is not `{"id", "groups", "attributes"}`.
+    """
+    try:
+        return Principal.from_dict(parse(read_text(path)))
+    except (InvalidPrincipal, MalformedInput) as error:
+        named = InvalidPrincipal(
+            f"the principal in {str(path)!r} cannot be used: {error.message}",
+            field=error.field,
+            expected=error.expected or '{"id": "ana", "groups": ["staff"], "attributes": {"tenant": "acme"}}',
+            hint=error.hint,
+        )
+        named.got = error.got
+        raise named from error
+
+
+def read_text(path: Path) -> str:
+    """The text of a small file.
+
+    Raises:
+        holdstill.MalformedInput: it cannot be read, or is not UTF-8; named.
+    """
+    try:
+        return decode(path.read_bytes())
+    except OSError as error:
+        raise MalformedInput(f"{str(path)!r} cannot be read: {error.strerror}", field=str(path)) from error
+    except MalformedInput as error:
+        raise MalformedInput(f"{str(path)!r}: {error.message}", field=str(path), hint=error.hint) from error
+
+
+def read_field(spec: str) -> Field:
+    """The field that `NAME:TYPE` says.
+
+    Raises:
+        holdstill.InvalidSchema: it is not of that form, or no field can have that name or type.
+    """
+    name, colon, type_ = spec.rpartition(":")
+    if not colon:
+        raise InvalidSchema(
+            "a field is written with its type", field="field", expected="NAME:TYPE, as in years_exp:int", got=spec
+        )
+    return Field(name, type_)  # type: ignore[arg-type]  # Field checks it
+
+
+def check_vector_options(embedder: str | None, vector_model: str | None) -> None:
+    """Refuse an embedder and brought vectors together.
+
+    Raises:
+        holdstill.InvalidInput: both are named.
+    """
+    if vector_model is not None and embedder not in (None, "none"):
+        raise InvalidInput(
+            "the documents bring vectors, so nothing embeds them",
+            field="embedder",
+            expected="either --embedder or --vector-model",
+            got=embedder,
+        )
+
+
+def lock_timeout() -> float:
+    """Seconds to wait for another process: `HOLDSTILL_LOCK_TIMEOUT`, or the engine's default.
+
+    Raises:
+        holdstill.InvalidInput: it is not a number of seconds.
+    """
+    from holdstill.collection import LOCK_TIMEOUT
+
+    given = os.environ.get("HOLDSTILL_LOCK_TIMEOUT", "").strip()
+    if not given:
+        return LOCK_TIMEOUT
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds <= 86_400:
+        raise InvalidInput(
+            "the environment's HOLDSTILL_LOCK_TIMEOUT cannot be used",
+            field="HOLDSTILL_LOCK_TIMEOUT",
+            expected="seconds to wait for another process, 0 to 86400",
+            got=given,
+        )
+    return seconds
+
+
+def opened(path: Path) -> Collection:
+    """The collection at the path, held until it is closed."""
+    from holdstill.collection import open as open_collection
+
+    return open_collection(path, lock_timeout=lock_timeout())
