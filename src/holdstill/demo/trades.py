@@ -82,7 +82,7 @@ BACKEND = Trade(
 )
 
 HOSTING = Trade(
-    titles=("Site reliability engineer", "DevOps engineer", "Infrastructure engineer"),
+    titles=("Site reliability engineer", "Release engineer", "Infrastructure engineer"),
     aims=("boring deployments", "alerts that mean something", "systems that recover before anybody wakes up"),
     employers=("Fjordnet Hosting", "Pilot Parcel", "Kontor Ledger", "Skylark Streaming", "City Transit Online"),
     skills={
