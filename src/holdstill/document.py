@@ -21,13 +21,12 @@ def _frozen_vector(value: ArrayLike | None) -> NDArray[np.float64] | None:
     if value is None:
         return None
     try:
-        vector = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidVector(
-            "a vector is not a list of numbers", field="vector", expected="numbers", got=value
-        ) from error
-    if vector.ndim != 1:
-        raise InvalidVector("a vector must be flat", field="vector", expected="one dimension", got=vector.shape)
+        given = np.asarray(value)
+    except (TypeError, ValueError, OverflowError):
+        given = np.array(None)
+    if given.ndim != 1 or (given.dtype.kind not in "fiu" and given.size) or given.dtype.itemsize > 8:
+        raise InvalidVector("a vector cannot be read", field="vector", expected="a flat list of numbers", got=value)
+    vector = given.astype(np.float64)
     vector.flags.writeable = False
     return vector
 
