@@ -70,8 +70,8 @@ class Passage:
         object.__setattr__(self, "pages", None if pages is None else _pages(pages))
 
 
-def _pages(pages: Sequence[int]) -> tuple[int, int]:
-    span = tuple(pages)
+def _pages(pages: object) -> tuple[int, int]:
+    span = tuple(pages) if isinstance(pages, (list, tuple)) else ()
     if len(span) != 2 or not all(type(page) is int for page in span) or not 1 <= span[0] <= span[1]:
         raise InvalidDocument(
             "pages must be a range", field="pages", expected="[first, last], whole numbers from 1", got=pages
@@ -115,7 +115,7 @@ class Document:
     ) -> None:
         object.__setattr__(self, "id", _id(id))
         object.__setattr__(self, "title", _text(title, "title"))
-        object.__setattr__(self, "fields", MappingProxyType(copy.deepcopy(dict(fields or {}))))
+        object.__setattr__(self, "fields", MappingProxyType(copy.deepcopy(_fields(fields))))
         if passages is not None and (text is not None or vector is not None):
             raise InvalidDocument(
                 f"document {id!r} has both passages and a text or vector of its own",
@@ -123,7 +123,7 @@ class Document:
                 expected="either text (and vector) or passages",
             )
         object.__setattr__(self, "whole", passages is None)
-        parts = (Passage(text or "", vector),) if passages is None else tuple(passages)
+        parts = (Passage(text or "", vector),) if passages is None else _passages(passages)
         kept = tuple(part for part in parts if part.text.strip())
         if not kept and self.title.strip():
             kept = parts[:1]
@@ -132,6 +132,26 @@ class Document:
                 f"document {id!r} is empty", field="text", expected="a text, passages or a title with at least one word"
             )
         object.__setattr__(self, "passages", kept)
+
+
+def _fields(fields: Mapping[str, Any] | None) -> dict[str, Any]:
+    if fields is None:
+        return {}
+    if not isinstance(fields, Mapping) or not all(isinstance(name, str) for name in fields):
+        raise InvalidDocument(
+            "fields holds values by name", field="fields", expected="a mapping whose keys are strings", got=fields
+        )
+    return dict(fields)
+
+
+def _passages(passages: Sequence[Passage]) -> tuple[Passage, ...]:
+    parts = tuple(passages)
+    for part in parts:
+        if not isinstance(part, Passage):
+            raise InvalidDocument(
+                "passages is a list of passages", field="passages", expected="holdstill.Passage", got=part
+            )
+    return parts
 
 
 def _id(value: object) -> str:
