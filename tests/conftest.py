@@ -5,12 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--heavy", action="store_true", help="also run the tests that take minutes")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """By default Hypothesis tries the same examples every time; `--heavy` looks for new ones."""
+    settings.register_profile("quick", deadline=None, derandomize=True)
+    settings.register_profile("heavy", deadline=None)
+    settings.load_profile("heavy" if config.getoption("--heavy") else "quick")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

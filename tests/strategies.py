@@ -43,7 +43,15 @@ def strings() -> st.SearchStrategy[str]:
     return st.sampled_from(HOSTILE) | st.text(max_size=8).map(lambda text: text.lstrip("\ufeff"))
 
 
-_VALUES: dict[str, st.SearchStrategy[Any]] = {
+_COMMON: dict[str, st.SearchStrategy[Any]] = {
+    "int": st.sampled_from((0, 1, 2)),
+    "float": st.sampled_from((0.0, 0.5, 1.0)),
+    "bool": st.booleans(),
+    "str": st.sampled_from(("a", "b", "ab")),
+    "date": st.sampled_from(DATES[:2]),
+    "datetime": st.sampled_from(INSTANTS[:2]),
+}
+_RARE: dict[str, st.SearchStrategy[Any]] = {
     "int": st.sampled_from(INTS) | st.integers(INT64_MIN, INT64_MAX),
     "float": st.sampled_from(FLOATS) | st.floats(allow_nan=False, allow_infinity=False),
     "bool": st.booleans(),
@@ -51,6 +59,8 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "date": st.sampled_from(DATES) | st.dates(),
     "datetime": st.sampled_from(INSTANTS) | st.datetimes(timezones=st.just(UTC)),
 }
+# Half of all values are few, so that they meet: a list with one of two wanted members must not be a rarity.
+_VALUES = {type_: st.booleans().flatmap([_RARE[type_], _COMMON[type_]].__getitem__) for type_ in _COMMON}
 _LITERALS = _VALUES | {
     "int": _VALUES["int"] | st.sampled_from(BEYOND_INT64),
     "float": _VALUES["float"] | st.sampled_from(UNREPRESENTABLE) | st.integers(-5, 5),

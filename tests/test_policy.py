@@ -17,8 +17,8 @@ from holdstill.schema import Schema
 
 SCHEMA = Schema.of(
     {
-        "tenant": "str", "acl": "str[]", "owner": "str", "level": "int", "rating": "float", "open": "bool", "since": "date",
-        "at": "datetime", "teams": "int[]",
+        "tenant": "str", "acl": "str[]", "owner": "str", "level": "int", "rating": "float", "open": "bool",
+        "since": "date", "at": "datetime", "teams": "int[]",
     }
 )  # fmt: skip
 ANA = Principal("ana", ("staff", "ops"), {"tenant": "acme", "level": 3, "teams": [1, 2], "nobody": None, "empty": []})

@@ -135,8 +135,12 @@ def _typed_rows(rows: Iterable[Document | Row | Refused], snapshot: Snapshot) ->
         if isinstance(given, Refused):
             refused.append(given)
             continue
-        row = Row("", number, given) if isinstance(given, Document) else given
+        row = given if isinstance(given, Row) else Row("", number, given)
         try:
+            if not isinstance(row.document, Document):
+                raise InvalidDocument(
+                    "the row is no document", field="documents", expected="a holdstill.Document", got=given
+                )
             if row.document.id in first_of:
                 raise DuplicateId(
                     f"the id stands already in row {first_of[row.document.id]} of this batch",
@@ -212,6 +216,8 @@ def _prepare(
     embedder = embedding() if new and generation.dense else None
     texts = _texts(new, embedder, progress)
     dimensions = generation.dimensions
+    if dimensions is None and embedder is not None:
+        dimensions = embedder.dimensions
     brought: dict[str, list[Grid | None]] = {}
     refused = []
     for each in new:
@@ -237,14 +243,12 @@ def _prepare(
         passages = None
         if id_ in brought:
             passages = tuple(
-                _passage(piece, text, vector if vector is not None else made.get(_source(text)))
+                _passage(piece, text, vector, made)
                 for (piece, text), vector in zip(texts[id_], brought[id_], strict=True)
             )
         prepared.append(
             PreparedDocument(id_, each.row.document.title, each.content, each.values, each.metadata, passages)
         )
-    if made and dimensions is None:
-        dimensions = len(next(iter(made.values())))
     return prepared, refused, dimensions
 
 
@@ -323,8 +327,11 @@ def _source(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-def _passage(piece: Passage, text: str, vector: Grid | None) -> PreparedPassage:
-    return PreparedPassage(piece.headings, piece.pages, piece.text, _source(text), vector)
+def _passage(piece: Passage, text: str, brought: Grid | None, made: Mapping[bytes, Grid]) -> PreparedPassage:
+    if brought is not None:  # not what the embedder makes of the text, so no equal text may find it
+        return PreparedPassage(piece.headings, piece.pages, piece.text, b"", brought)
+    source = _source(text)
+    return PreparedPassage(piece.headings, piece.pages, piece.text, source, made.get(source))
 
 
 def canonical_json(value: object) -> str:
@@ -358,5 +365,5 @@ def _notes(good: Sequence[_Typed], schema: Schema) -> tuple[str, ...]:
     outside = {key for each in good for key in each.row.document.fields if key not in schema}
     if not outside:
         return ()
-    names = ", ".join(sorted(outside)[:10]) + (f" and {len(outside) - 10} more" if len(outside) > 10 else "")
+    names = clean(", ".join(sorted(outside)[:10])) + (f" and {len(outside) - 10} more" if len(outside) > 10 else "")
     return (f"stored and shown, but not in the schema and so not filterable: {names}",)

@@ -151,7 +151,8 @@ _SPACELESS = r"[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\p{Script
 _INITIAL = rf"[[\p{{L}}\p{{N}}]--{_SPACELESS}]"
 _LETTER = rf"[{_INITIAL}\p{{M}}]"
 _ATOM = rf"{_INITIAL}{_LETTER}*+(?:'{_INITIAL}{_LETTER}*+)*+"
-_RUN = rf"[[\p{{L}}\p{{N}}]&&{_SPACELESS}](?:[[\p{{L}}\p{{N}}]&&{_SPACELESS}]|\p{{M}})*+"
+_SYLLABLE = rf"[[\p{{L}}\p{{N}}]&&{_SPACELESS}]"
+_RUN = rf"{_SYLLABLE}[{_SYLLABLE}\p{{M}}]*+"
 _EMOJI = r"\p{RI}{1,2}+|[\p{ExtPict}\p{EMod}]\p{EMod}?+(?:\u200D\p{ExtPict}\p{EMod}?+)*+"
 
 # What an identifier may begin with (.NET, @types/node, #42, --no-verify, __init__) and end with (C++, C#, CD4+).
@@ -217,7 +218,7 @@ def _layout(surface: str, stems: bool) -> _Layout:
     atoms = list(_ATOMS.finditer(surface))
     ends = [atom.end() for atom in atoms]
     parts: dict[tuple[int, str], None] = {}  # for its keys, in order: a part stands once at a position
-    for pattern in _PARTS:
+    for pattern in () if surface.isalnum() else _PARTS:
         for match in pattern.finditer(surface):
             parts[bisect_right(ends, match.start()), _term(match.group(), stems)] = None
     for offset, atom in enumerate(atoms):
@@ -261,8 +262,8 @@ _LAYOUTS: dict[str, Callable[[str, bool], _Layout]] = {"word": _word, "run": _ru
 _IGNORED = _compile(r"[\p{DI}--\u200D]+|(?<![\p{ExtPict}\p{EMod}\uFE0F])\u200D|\u200D(?!\p{ExtPict})")
 # As UAX #15 bounds them for streams: normalising a run of marks takes time quadratic in its length.
 _EXCESS_MARKS = _compile(r"(?<=\p{M}{30})\p{M}+")
-# The last is a mark whose capital is a letter: left alone, a word's length would depend on its case.
 _DOTTED = _compile(r"i\u0307+")
+# The last is a mark whose capital is a letter: left alone, a word's length would depend on its case.
 _LOOKALIKES = str.maketrans(dict.fromkeys("‘’‛ʼ", "'") | dict.fromkeys("‐‒–−", "-") | {"\u0345": "ι"})
 
 
@@ -300,14 +301,11 @@ _LOCAL = threading.local()  # Snowball's stemmer is not to be shared by threads
 
 
 def _stem(word: str) -> str:
-    """The stem of the stem, until it stays: so that a term, asked as a query, is that term again."""
     if not hasattr(_LOCAL, "stem"):
         import Stemmer
 
         _LOCAL.stem = Stemmer.Stemmer("english", 0).stemWord
-    while (stem := _LOCAL.stem(word)) != word:
-        word = stem
-    return word
+    return str(_LOCAL.stem(word))
 
 
 def _snowball_version() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -30,6 +29,7 @@ from holdstill.schema import Field, FieldType, Schema
 from holdstill.search import search
 from holdstill.splitting import PROFILE
 from holdstill.stores.base import FORMAT, Generation, PreparedDocument, Progress, Snapshot, Store, StoredDocument
+from holdstill.text import clean
 
 LOCK_TIMEOUT = 10.0  #: seconds to wait for another process, unless said otherwise
 
@@ -279,6 +279,8 @@ class Collection:
 
     async def asearch(self, text: str | None = None, **arguments: Any) -> Result:
         """`search`, off the event loop; takes the same arguments and gives the same answer."""
+        import asyncio
+
         return await asyncio.to_thread(self.search, text, **arguments)
 
     def get(self, id: str, *, principal: Asking = None, operator: bool = False) -> StoredDocument:  # noqa: A002
@@ -288,7 +290,8 @@ class Collection:
             holdstill.NotFound: there is none of that id that the caller may see.
         """
         snapshot = self._store.snapshot()
-        found = snapshot.document(id, permission(snapshot, principal, operator=operator))
+        allowed = permission(snapshot, principal, operator=operator)
+        found = snapshot.document(id, allowed) if _storable(id) else None
         if found is None:
             raise NotFound("there is no such document", field="id", got=id, hint="Ids are matched byte for byte")
         return found
@@ -482,8 +485,19 @@ class Collection:
             )
         if where is not None:
             return self._selected(snapshot, where, None), ()
-        live = snapshot.existing(named)
+        live = snapshot.existing([id_ for id_ in named if _storable(id_)])
         return [id_ for id_ in named if id_ in live], tuple(id_ for id_ in named if id_ not in live)
+
+
+def _storable(id: object) -> bool:  # noqa: A002 - the field's name everywhere
+    """Whether a document could have this id at all.
+
+    Raises:
+        holdstill.InvalidQuery: it is not text.
+    """
+    if not isinstance(id, str):
+        raise InvalidQuery("an id is text", field="id", expected="a string", got=id)
+    return clean(id) == id
 
 
 def _updated(snapshot: Snapshot, ids: Sequence[str], values: Mapping[str, Any]) -> list[PreparedDocument]:

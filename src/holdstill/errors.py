@@ -92,7 +92,10 @@ class HoldstillError(Exception):
 
 def describe(value: object) -> str:
     """A value with its type, shortened: `'5' (str)`."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - a value that cannot be shown, such as an int of 5,000 digits
+        text = "<not shown>"
     if len(text) > 80:
         text = text[:77] + "..."
     return f"{text} ({type(value).__name__})"

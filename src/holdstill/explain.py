@@ -37,7 +37,8 @@ def _asked(result: Result) -> Iterator[str]:
         yield f"where:     {understood['where']}"
     for field, count in result.unknown.items():
         if count:
-            yield f"unknown:   {count} visible documents have no {field}, so `where` is neither true nor false of them"
+            has, them = ("document has", "it") if count == 1 else ("documents have", "them")
+            yield f"unknown:   {count} visible {has} no {field}, so `where` is neither true nor false of {them}"
 
 
 def _arms(result: Result) -> Iterator[str]:

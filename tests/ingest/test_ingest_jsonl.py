@@ -267,9 +267,10 @@ def test_json_lines_under_another_name_are_explained(tmp_path: Path) -> None:
     assert all(isinstance(item, Row) for item in read([path], format="jsonl"))
 
 
+texts = st.text('a1 "\\{}[]\n\0\x7f\x85\u2028é漢😀', max_size=8)
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=8,
 )
 

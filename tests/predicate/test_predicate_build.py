@@ -76,6 +76,11 @@ def test_equality_is_equality_of_meaning_by_type_too():
     assert len({(f.x == 1) & (f.y == 2), (f.y == 2) & (f.x == 1), f.x == 1}) == 2
 
 
+def test_equal_predicates_are_made_alike():
+    assert f.x.has_any(["a"]) == f.x.has_all(["a"]) == f.x.has("a")
+    assert f.x.has_any(["a"]).every == f.x.has("a").every
+
+
 def test_predicates_travel():
     predicate = (f.x == 1) & ~f.tags.has("a")
     assert pickle.loads(pickle.dumps(predicate)) == predicate
@@ -106,7 +111,7 @@ def test_wide_predicates_stay_flat():
 MISUSE = {
     "and": lambda: (f.x == 1) and (f.y == 2),
     "or": lambda: (f.x == 1) or (f.y == 2),
-    "not": lambda: not (f.x == 1),
+    "not": lambda: not f.x.is_null(),
     "chain": lambda: 1 < f.x < 5,
     "bool": lambda: bool(f.x),
     "precedence": lambda: f.x >= 5 & f.y == 3,
@@ -158,7 +163,7 @@ def test_values_that_no_field_holds_are_a_mismatch(misuse):
 def test_messages_name_the_remedy():
     with pytest.raises(errors.InvalidPredicate, match=r"`x is null`, in Python `f.x.is_null\(\)`"):
         MISUSE["none"]()
-    with pytest.raises(errors.InvalidPredicate, match="`&`, `|` and `~`"):
+    with pytest.raises(errors.InvalidPredicate, match=r"`&`, `\|` and `~`"):
         MISUSE["and"]()
     with pytest.raises(errors.InvalidPredicate, match="parentheses"):
         MISUSE["precedence"]()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from datetime import UTC, date, datetime
 from fractions import Fraction
 
@@ -41,12 +42,14 @@ def test_what_fits(predicate):
     "predicate",
     [
         f.i == "5", f.i == 5.5, f.i == 5.0, f.i == True, f.i.isin([1, "2"]), f.i.isin([1, 2.0]), f.i < "a",  # noqa: E712
-        f.x == "5.5", f.x == False, f.x.isin([True]), f.b == 1, f.b == "true", f.b < True, f.b.between(False, True),  # noqa: E712
-        f.s == 5, f.s < 5, f.s.not_in(["a", 1]), f.s == date(2018, 1, 1), f.d == "2018-01-01", f.d == MOMENT, f.d == 20180101,
-        f.d.between("2018-01-01", "2018-12-31"), f.t == "2018-01-01T00:00:00Z", f.t == date(2018, 1, 1), f.t > 1514764800,
-        f.tags == "a", f.tags != "a", f.tags < "a", f.tags.isin(["a"]), f.tags.isin([]), f.tags.has(1), f.tags.has_any(["a", 1]),
-        f.ns.has("1"), f.ns.has(1.0), f.ns.has(True), f.ns == 1, f.s.has("a"), f.i.has_any([1]), f.s.has_all([]),
-        parse("i"), parse("not s"), f.s.isin([]) & (f.i == "5"), f.s.isin([]) | ~f.i.has(1),
+        f.x == "5.5", f.x == False, f.x.isin([True]), f.b == 1, f.b == "true", f.b < True,  # noqa: E712
+        f.b.between(False, True), f.s == 5, f.s < 5, f.s.not_in(["a", 1]), f.s == date(2018, 1, 1),
+        f.d == "2018-01-01", f.d == MOMENT, f.d == 20180101, f.d.between("2018-01-01", "2018-12-31"),
+        f.t == "2018-01-01T00:00:00Z", f.t == date(2018, 1, 1), f.t > 1514764800,
+        f.tags == "a", f.tags != "a", f.tags < "a", f.tags.isin(["a"]), f.tags.isin([]), f.tags.has(1),
+        f.tags.has_any(["a", 1]), f.ns.has("1"), f.ns.has(1.0), f.ns.has(True), f.ns == 1, f.s.has("a"),
+        f.i.has_any([1]), f.s.has_all([]), parse("i"), parse("not s"), f.s.isin([]) & (f.i == "5"),
+        f.s.isin([]) | ~f.i.has(1),
     ],
     ids=str,
 )  # fmt: skip
@@ -63,19 +66,26 @@ def test_what_does_not_fit(predicate):
         (f.i == True, "field 'i' is of type int; expected an integer, as in 5; got True (bool)"),  # noqa: E712
         (
             f.d >= "2018-01-01",
-            "field 'd' is of type date; expected a date, as in date '2018-01-01'; got '2018-01-01' (str). "
-            "Nothing is read out of a string; in Python, datetime.date(2018, 1, 1)",
+            (
+                "field 'd' is of type date; expected a date, as in date '2018-01-01'; got '2018-01-01' (str). "
+                "Nothing is read out of a string; in Python, datetime.date(2018, 1, 1)"
+            ),
         ),
         (
             f.t >= "2018-01-01",
-            "field 't' is of type datetime; expected a datetime, as in datetime '2018-01-01T00:00:00Z'; got '2018-01-01' "
-            "(str). Nothing is read out of a string; in Python, datetime.datetime(2018, 1, 1, tzinfo=datetime.UTC)",
+            (
+                "field 't' is of type datetime; expected a datetime, as in datetime '2018-01-01T00:00:00Z'; "
+                "got '2018-01-01' (str). Nothing is read out of a string; in Python, "
+                "datetime.datetime(2018, 1, 1, tzinfo=datetime.UTC)"
+            ),
         ),
         (f.b < True, "field 'b' is a bool, which has no order; expected `=` or `!=`; got '<' (str)"),
         (
             f.tags == "a",
-            "field 'tags' is a list (str[]), which `=` does not compare; "
-            "expected has(tags, ...), has_any(...) or has_all(...)",
+            (
+                "field 'tags' is a list (str[]), which `=` does not compare; "
+                "expected has(tags, ...), has_any(...) or has_all(...)"
+            ),
         ),
         (f.s.has("a"), "field 's' is of type str, not a list; expected a comparison, such as s = ... or s in (...)"),
     ],
@@ -160,20 +170,20 @@ def test_integers_that_the_type_cannot_hold(predicate, text):
 
 
 BIG = st.integers(-(2**70), 2**70) | st.integers(2**1023, 2**1025) | st.integers(2**52, 2**54)
-OPERATORS = [lambda c, v: c == v, lambda c, v: c != v, lambda c, v: c < v, lambda c, v: c <= v, lambda c, v: c > v, lambda c, v: c >= v]  # fmt: skip
+OPERATORS = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
 
 
 @given(BIG, st.sampled_from(OPERATORS), st.integers(-3, 3), st.floats(allow_nan=False, allow_infinity=False))
-def test_integers_compare_exactly_with_floats(literal, operator, steps, anywhere):
+def test_integers_compare_exactly_with_floats(literal, compare, steps, anywhere):
     try:
         near = float(literal)
     except OverflowError:
         near = 1.7976931348623157e308
     for _ in range(abs(steps)):
         near = math.nextafter(near, math.copysign(math.inf, steps))
-    checked = operator(f.x, literal).check(TYPES)
+    checked = compare(f.x, literal).check(TYPES)
     for value in (anywhere, near) if math.isfinite(near) else (anywhere,):
-        assert evaluate(checked, {"x": value}) == operator(Fraction(value), literal)
+        assert evaluate(checked, {"x": value}) == compare(Fraction(value), literal)
     assert evaluate(checked, {"x": None}) is None
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from holdstill import errors
 from holdstill.predicate import f, parse
+from holdstill.text import clean
 from strategies import FIELD_NAMES, HOSTILE, asked, strings
 
 SAME = {
@@ -77,21 +78,25 @@ def test_spellings(text):
 
 
 OUTSIDE = [
-    "", " ", "()", ";", "x = 1;", "x = 1; y = 2", "x = 1 y", "x y = 1", "x = 'a' 'b'", "x = 12abc", "x = 0x1F", "x = 1_000",
-    "x = .5", "x = 1e", "x = +1", "x = --1", "x = -(1)", "x = - 'a'", "x = -y", "x + 1 = 2", "x = 1 + 1", "x || 'a' = 'b'",
-    "x = y", "x = \"y\"", "1 = 1", "'a' = 'a'", "5", "'a'", "null", "not", "and", "x and", "or x", "x = 1 and or y = 2",
-    "x = 1 = 2", "x is true", "x is not false", "x is distinct from 1", "x isnull", "x in 1", "x in y", "x in (y)",
-    "x in (1,)", "x in (,1)", "x in (1 2)", "x in (1", "x in ((1))", "x in (select 1)", "x not 1", "x between 1", "x between 1 or 2",
-    "x like 'a%'", "x ilike 'a'", "x ~ 'a'", "x ! = 1", "!x", "x = n'a'", "x = b'1'", "x = e'a'", "lower(x) = 'a'", "x = lower('a')",
-    "count(*) > 1", "cast(x as int) = 1", "x::int = 1", "case when x = 1 then true end", "exists (select 1)",
-    "select 1", "drop table documents", "x = 1 -- more", "x = 1 /* more */", "/* x */ x = 1", "{# a #} x = 1",
-    "x = 1 {# or true #}", "x = {{ y }}", "x = ?", "x = $1", "x = @y", "x = :", "x = :1", "x = [1]", "x[0] = 1", "x.y = 1", "x = y.z",
-    "principal.id = 'a'", "x = principal.id", "x in principal.groups", "has(x)", "has(x, 'a', 'b')", "has x, 'a'",
-    "has('a', x)", "has_any(x 'a')", "has_any(x, 'a'", "has_any()", "contains('a')", "contains(title, 'a')", "contains(text)",
-    "contains(text, 'a', 'b')", "phrase(text, a)", "x = date '2018-13-01'", "x = date '2018-1-1'", "x = date ''",
-    "x = datetime '2018-01-01T00:00:00'", "x = datetime '2018-01-01'", "x = timestamp 'now'", "x = time '10:00'",
-    "x = interval '1' day", "x = date 2018", "(x = 1, y = 2)", "(x = 1)(y = 2)", "((x = 1)", "(x = 1))", "x = 'a", 'x = "a', '"" = 1',
-    "x = '''", "`x` = 1", "x =", "= 1", "x == = 1", "x = (1)", "x = \u00b2", "\u0664 = x", "x\u2260y",
+    "", " ", "()", ";", "x = 1;", "x = 1; y = 2", "x = 1 y", "x y = 1", "x = 'a' 'b'", "x = 12abc",
+    "x = 0x1F", "x = 1_000", "x = .5", "x = 1e", "x = +1", "x = --1", "x = -(1)", "x = - 'a'", "x = -y",
+    "x + 1 = 2", "x = 1 + 1", "x || 'a' = 'b'", "x = y", "x = \"y\"", "1 = 1", "'a' = 'a'", "5", "'a'",
+    "null", "not", "and", "x and", "or x", "x = 1 and or y = 2", "x = 1 = 2", "x is true", "x is not false",
+    "x is distinct from 1", "x isnull", "x in 1", "x in y", "x in (y)", "x in (1,)", "x in (,1)",
+    "x in (1 2)", "x in (1", "x in ((1))", "x in (select 1)", "x not 1", "x between 1", "x between 1 or 2",
+    "x like 'a%'", "x ilike 'a'", "x ~ 'a'", "x ! = 1", "!x", "x = n'a'", "x = b'1'", "x = e'a'",
+    "lower(x) = 'a'", "x = lower('a')", "count(*) > 1", "cast(x as int) = 1", "x::int = 1",
+    "case when x = 1 then true end", "exists (select 1)", "select 1", "drop table documents",
+    "x = 1 -- more", "x = 1 /* more */", "/* x */ x = 1", "{# a #} x = 1", "x = 1 {# or true #}",
+    "x = {{ y }}", "x = ?", "x = $1", "x = @y", "x = :", "x = :1", "x = [1]", "x[0] = 1", "x.y = 1",
+    "x = y.z", "principal.id = 'a'", "x = principal.id", "x in principal.groups", "has(x)",
+    "has(x, 'a', 'b')", "has x, 'a'", "has('a', x)", "has_any(x 'a')", "has_any(x, 'a'", "has_any()",
+    "contains('a')", "contains(title, 'a')", "contains(text)", "contains(text, 'a', 'b')",
+    "phrase(text, a)", "x = date '2018-13-01'", "x = date '2018-1-1'", "x = date ''",
+    "x = datetime '2018-01-01T00:00:00'", "x = datetime '2018-01-01'", "x = timestamp 'now'",
+    "x = time '10:00'", "x = interval '1' day", "x = date 2018", "(x = 1, y = 2)", "(x = 1)(y = 2)",
+    "((x = 1)", "(x = 1))", "x = 'a", 'x = "a', '"" = 1', "x = '''", "`x` = 1", "x =", "= 1", "x == = 1",
+    "x = (1)", "x = \u00b2", "\u0664 = x", "x\u2260y",
 ]  # fmt: skip
 
 
@@ -107,8 +112,8 @@ def test_the_message_says_where_and_what():
     with pytest.raises(errors.PredicateSyntax) as caught:
         parse("years >= 5 and lower(city) = 'berlin'")
     assert str(caught.value).startswith(
-        "the filter cannot be read at character 16; expected a condition; the only functions are has, has_any, has_all, "
-        "contains, phrase; got 'lower' (str). A filter has = != < <= > >=, between, in"
+        "the filter cannot be read at character 16; expected a condition; the only functions are has, has_any, "
+        "has_all, contains, phrase; got 'lower' (str). A filter has = != < <= > >=, between, in"
     )
     with pytest.raises(errors.PredicateSyntax, match="at its end"):
         parse("years >=")
@@ -224,7 +229,7 @@ def test_hostile_strings_read_back(name, text):
         assert parse(str(predicate)) == predicate
 
 
-@given(strings().filter(bool))
+@given(strings().filter(clean))
 def test_hostile_names_read_back(name):
     predicate = f[name] == 1
     assert parse(str(predicate)) == predicate
@@ -254,5 +259,7 @@ def test_instants_are_spelled_in_utc():
 
 
 def test_sqlglot_is_loaded_when_something_is_parsed():
-    code = "import sys, holdstill.predicate as p; assert 'sqlglot' not in sys.modules; p.parse('x'); 'sqlglot' in sys.modules or 1/0"
+    code = (
+        "import sys, holdstill as h; assert 'sqlglot' not in sys.modules; h.parse('x'); assert 'sqlglot' in sys.modules"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)

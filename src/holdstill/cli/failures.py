@@ -97,9 +97,9 @@ def _usage(error: click.UsageError) -> dict[str, Any]:
         case click.BadOptionUsage():
             field = error.option_name
         case click.BadParameter(param=click.Parameter() as parameter):
-            field = parameter.opts[0] if isinstance(parameter, click.Option) else parameter.human_readable_name
-            if isinstance(parameter.type, click.Choice):
-                expected = "one of " + ", ".join(map(str, parameter.type.choices))
+            field = parameter.opts[0].lstrip("-").replace("-", "_")
+            choices = getattr(parameter.type, "choices", None)
+            expected = f"one of {', '.join(choices)}" if choices else parameter.type.name
         case _ if "extra argument" in message:
             hint = f"{hint}; text that holds spaces goes into quotes"
     return {"type": "UsageError", "message": message, "field": field, "expected": expected, "hint": hint}

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 Command = Callable[..., int]
 
+_PRINCIPAL = '{"id": "ana", "groups": ["staff"], "attributes": {"tenant": "acme"}}'
+
 COLLECTION = click.argument("collection", type=click.Path(path_type=Path))
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output.")
 WHERE = click.option(
@@ -70,16 +72,30 @@ def read_principal(path: Path) -> Principal:
         holdstill.InvalidPrincipal: the file cannot be read, or is not `{"id", "groups", "attributes"}`.
     """
     try:
-        return Principal.from_dict(parse(read_text(path)))
-    except (InvalidPrincipal, MalformedInput) as error:
-        named = InvalidPrincipal(
-            f"the principal in {str(path)!r} cannot be used: {error.message}",
-            field=error.field,
-            expected=error.expected or '{"id": "ana", "groups": ["staff"], "attributes": {"tenant": "acme"}}',
-            hint=error.hint,
-        )
-        named.got = error.got
-        raise named from error
+        return Principal.from_dict(read_json(path))
+    except MalformedInput as error:
+        raise _not_a_principal(f"no principal: {error.message}", error) from error
+    except InvalidPrincipal as error:
+        raise _not_a_principal(f"{str(path)!r} holds no principal: {error.message}", error) from error
+
+
+def _not_a_principal(message: str, error: InvalidInput) -> InvalidPrincipal:
+    named = InvalidPrincipal(message, field=error.field, expected=error.expected or _PRINCIPAL, hint=error.hint)
+    named.got = error.got
+    return named
+
+
+def read_json(path: Path) -> Any:
+    """The value in a small JSON file.
+
+    Raises:
+        holdstill.MalformedInput: it cannot be read, or is not JSON; named.
+    """
+    text = read_text(path)
+    try:
+        return parse(text)
+    except MalformedInput as error:
+        raise _named(path, error) from error
 
 
 def read_text(path: Path) -> str:
@@ -93,7 +109,11 @@ def read_text(path: Path) -> str:
     except OSError as error:
         raise MalformedInput(f"{str(path)!r} cannot be read: {error.strerror}", field=str(path)) from error
     except MalformedInput as error:
-        raise MalformedInput(f"{str(path)!r}: {error.message}", field=str(path), hint=error.hint) from error
+        raise _named(path, error) from error
+
+
+def _named(path: Path, error: MalformedInput) -> MalformedInput:
+    return MalformedInput(f"{str(path)!r}: {error.message}", field=str(path), hint=error.hint)
 
 
 def read_field(spec: str) -> Field:

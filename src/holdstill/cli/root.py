@@ -30,6 +30,10 @@ A collection is a directory. `holdstill add people.hs people.jsonl` makes one an
 class Root(click.Group):
     """The group of all commands, which turns every failure into a message and an exit code."""
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the commands, in the order in which one comes to need them."""
+        return list(self.commands)
+
     def main(self, args: Sequence[str] | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
         """Run one command and exit with its code."""
         # Arguments are passed on as they are: click would expand `*` in them on Windows, and a question may hold one.
@@ -41,7 +45,7 @@ class Root(click.Group):
         code = self._run(arguments, extra)
         try:
             sys.stdout.flush()
-        except BrokenPipeError:
+        except OSError:
             _silence()
             code = FAILURE
         sys.exit(code)
@@ -57,8 +61,11 @@ class Root(click.Group):
             return error.exit_code
         except Exception as error:  # noqa: BLE001 - whatever it is, it ends here, as a message and an exit code
             if os.environ.get("HOLDSTILL_DEBUG") == "1":
-                sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
-            report(error, as_json=wants_json(arguments))
+                sys.excepthook(*sys.exc_info())
+            try:
+                report(error, as_json=wants_json(arguments))
+            except OSError:  # standard output is what fails
+                report(error, as_json=False)
             return exit_code(error)
 
 
@@ -69,7 +76,7 @@ def wants_json(arguments: Sequence[str]) -> bool:
 
 
 def _silence() -> None:
-    """Whoever read the output has gone: let the rest of it, and the flush at exit, go nowhere."""
+    """The output can go nowhere any more: let the rest of it, and the flush at exit, do so quietly."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -79,5 +86,5 @@ def main() -> None:
     """Run the command line."""
 
 
-for command in (init, add, search, show, delete, update, schema, info, doctor, analyse, policy, demo):
+for command in (demo, init, add, search, show, update, delete, schema, policy, info, doctor, analyse):
     main.add_command(command)

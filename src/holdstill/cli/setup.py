@@ -21,10 +21,12 @@ from holdstill.cli.terminal import console, emit, print_indented, print_pairs
 from holdstill.schema import Schema
 
 
-@click.command()
+@click.command(short_help="Make an empty collection.")
 @COLLECTION
 @click.option("--field", "fields", metavar="NAME:TYPE", multiple=True, help="A field to filter on; once for each.")
-@click.option("--analyser", type=click.Choice(ANALYSERS), default="simple", help="How words are read; simple if not said.")
+@click.option(
+    "--analyser", type=click.Choice(ANALYSERS), default="simple", help="How words are read; simple if not said."
+)
 @EMBEDDER
 @VECTOR_MODEL
 @AS_JSON

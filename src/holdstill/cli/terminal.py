@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import click
-
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
@@ -44,16 +42,20 @@ def shortened(text: str, width: int) -> str:
 
 
 def _written_out(match: re.Match[str]) -> str:
-    return match[0].encode("unicode_escape", "surrogatepass").decode("ascii")
+    character: str = match[0]
+    return character.encode("unicode_escape").decode("ascii")
 
 
 def emit(payload: Mapping[str, Any]) -> None:
-    """Print one JSON object on one line: UTF-8 whatever the locale, since JSON knows no other encoding."""
-    text = json.dumps(payload, ensure_ascii=False, allow_nan=False)
+    """Print one JSON object on one line: UTF-8 whatever the locale, since JSON knows no other encoding.
+
+    What a terminal would act on is escaped, which reads back as the same text.
+    """
+    line = json.dumps(payload, ensure_ascii=False, allow_nan=False)
+    line = _ACTIVE.sub(lambda match: json.dumps(match[0])[1:-1], line)
     sys.stdout.flush()
-    stream = click.get_binary_stream("stdout")
-    stream.write(text.encode("utf-8", "backslashreplace") + b"\n")  # a lone surrogate becomes its JSON escape
-    stream.flush()
+    sys.stdout.buffer.write(line.encode() + b"\n")
+    sys.stdout.buffer.flush()
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -63,7 +65,7 @@ def console(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
-def text(value: str, style: str = "") -> Text:
+def styled(value: str, style: str = "") -> Text:
     """Text to be printed, in neutral form; line breaks are kept."""
     from rich.text import Text
 
@@ -79,11 +81,17 @@ def print_pairs(console: Console, pairs: Mapping[str, object], indent: int = 0) 
 
 def print_indented(console: Console, value: str, indent: int, *, hang: int = 0, style: str = "") -> None:
     """Text wrapped at the width of the console, its first line indented, and the others by `hang` more."""
+    print_hanging(console, styled(value, style), indent, hang=hang)
+
+
+def print_hanging(console: Console, line: Text, indent: int, *, hang: int) -> None:
+    """The same of text that has its styles already."""
     from rich.padding import Padding
 
-    lines = text(value, style).wrap(console, max(20, console.width - indent - hang))
-    for number, line in enumerate(lines):
-        console.print(Padding(line, (0, 0, 0, indent + (hang if number else 0)), expand=False))
+    room = max(20, console.width - indent - hang)
+    for number, part in enumerate(line.wrap(console, room)):
+        part.rstrip()
+        console.print(Padding(part, (0, 0, 0, indent + (hang if number else 0)), expand=False))
 
 
 def print_table(console: Console, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -94,7 +102,7 @@ def print_table(console: Console, columns: Sequence[str], rows: Sequence[Sequenc
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*(text(cell) for cell in row))
+        table.add_row(*(styled(cell) for cell in row))
     console.print(table)
 
 

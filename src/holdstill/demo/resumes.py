@@ -12,6 +12,8 @@ from holdstill.document import Document
 
 PEOPLE = 300
 
+Option = TypeVar("Option")
+
 _THIS_YEAR = 2026  # fixed: a resume must not change with the calendar
 _REMOTE = "Remote"
 _LOCATIONS = (_REMOTE, _REMOTE, "Berlin", "Berlin", "Lisbon", "Gdansk", "Vienna", "Dublin", "Oslo", "Lyon")
@@ -74,9 +76,6 @@ class Draws:
         """So many different positions of the options, in an order of their own."""
         left = list(options)
         return [left.pop(self.below(len(left))) for _ in range(count)]
-
-
-Option = TypeVar("Option")
 
 
 def _resume(number: int) -> Document:

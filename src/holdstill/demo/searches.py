@@ -19,6 +19,7 @@ Claim = tuple[str, bool]
 _PLACES = ("Berlin", "Remote")
 _RESUMES = "kind = 'resume'"
 _IN_PLACES = f"{_RESUMES} and location in ('Berlin', 'Remote')"
+_WEB = f"{_IN_PLACES} and has_all(skills, 'typescript', 'accessibility')"
 _VERSION, _NEIGHBOUR = "v2.14.1", "v2.14.0"
 
 
@@ -147,7 +148,7 @@ def _identifier(search: Search, collection: Collection, result: Result) -> Itera
     meaning = search.run(collection, arms=("dense",))
     found = _mentions(meaning.hits[:exact], _VERSION)
     yield (
-        f"Vectors do not see the difference: {found} of the dense arm's first {exact} name it. --must {_VERSION} demands it.",
+        f"Vectors cannot tell: it is in {found} of the dense arm's first {exact}. --must {_VERSION} binds every arm.",
         found < exact,
     )
 
@@ -158,7 +159,7 @@ def _identifier(search: Search, collection: Collection, result: Result) -> Itera
 def _end(search: Search, collection: Collection, result: Result) -> Iterator[Claim]:
     matching = collection.count(search.where, operator=True)
     yield (
-        f"{result.k} were asked for and {len(result)} exist, as counting says too: `{result.completeness}`, the list ends.",
+        f"{result.k} were asked for, {len(result)} exist, and a count agrees. `{result.completeness}`: the list ends.",
         result.completeness is Completeness.EXHAUSTED and len(result) == matching < result.k,
     )
     beyond = search.run(collection, offset=len(result))
@@ -169,11 +170,9 @@ def _end(search: Search, collection: Collection, result: Result) -> Iterator[Cla
     unsaid = result.unknown["years_exp"]
     yield (
         f"{unsaid} more would have the skills but {'does' if unsaid == 1 else 'do'} not say how many years.",
-        unsaid == collection.count(f"{_EMBEDDED} and years_exp is null", operator=True),
+        unsaid == collection.count(f"{_WEB} and years_exp is null", operator=True),
     )
 
-
-_EMBEDDED = f"{_RESUMES} and has_all(skills, 'rust', 'can bus') and location in ('Berlin', 'Oslo', 'Lisbon')"
 
 SEARCHES = (
     Search(
@@ -201,9 +200,9 @@ SEARCHES = (
     ),
     Search(
         "An honest end",
-        "Firmware people with Rust and CAN bus, 5 years or more, in one of three cities. Ten of them, please.",
-        "motor control firmware",
-        f"{_EMBEDDED} and years_exp >= 5",
+        "Web people with TypeScript and accessibility, 5 years or more, in Berlin or remote. Ten of them, please.",
+        "forms that work with screen readers",
+        f"{_WEB} and years_exp >= 5",
         _end,
     ),
 )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,8 +43,8 @@ def progress(console: Console) -> Iterator[Progress | None]:
 
         def report(what: str, done: int, total: int) -> None:
             if what not in tasks:
-                tasks[what] = bars.add_task(what, total=total)
-            bars.update(tasks[what], completed=done, total=total)
+                tasks[what] = bars.add_task(what, total=total or None)
+            bars.update(tasks[what], completed=done, total=total or None)
 
         yield report
 
@@ -66,8 +69,10 @@ def show_end(console: Console, directory: Path, added: AddReport, info: Info) ->
         f"{added.added} added, {added.replaced} replaced, {added.unchanged} unchanged.",
     )
     _line(console, "Ask it something of your own, and add --explain to see where every score comes from:")
+    if shutil.which("holdstill") is None:
+        _line(console, f"(`holdstill` is not on your path: it is {Path(sys.executable).with_name('holdstill')})")
     question = '"what happens when a process is killed while it writes" --where "kind = \'guide\'" --explain'
-    _line(console, f"   $ holdstill search {directory} {question}", style="cyan")
+    _line(console, f"   $ holdstill search {shlex.quote(str(directory))} {question}", style="cyan")
 
 
 def _hits(result: Result) -> Padding:

@@ -369,48 +369,5 @@ FINANCE = Trade(
     degrees=("a degree in business administration", "a degree in economics"),
 )
 
-LANGUAGE = Trade(
-    titles=("Technical writer", "Translator", "Documentation editor"),
-    aims=("manuals that are read", "one word for one thing", "examples that run"),
-    employers=("Medira Devices", "Lumen Learning", "Kontor Ledger", "Solveig Sensors", "Museum of Craft"),
-    skills={
-        "technical writing": (
-            "Rewrote {n} pages of a manual after watching {team} people fail to follow them.",
-            "Brought technical writing into the team's reviews; {pct} percent of pages now change with the code.",
-        ),
-        "german": (
-            "Translates patient leaflets into German, {n} thousand words a month.",
-            "Brought a user interface of {n} screens into German that people say aloud.",
-        ),
-        "dita": (
-            "Moved {n} documents from word processors to DITA 1.3 and printed none of them twice.",
-            "Wrote the DITA rules that {team} writers follow.",
-        ),
-        "api documentation": (
-            "Made every example in the API documentation a test; {pct} percent had been wrong.",
-            "Wrote API documentation for {n} endpoints, each with the error it gives.",
-        ),
-        "terminology": (
-            "Settled the names of {n} concepts between engineers and translators.",
-            "Keeps the terminology of {team} languages in one list that is looked at.",
-        ),
-    },
-    certificates=("tekom certificate", "ISO 17100 translator", "State examination for translators"),
-    degrees=("a degree in translation", "a degree in history", "a degree in chemistry"),
-)
-
-#: One entry a person in turn; there are twice as many backend engineers, so that searches for them have a choice.
-TRADES = (
-    BACKEND,
-    BACKEND,
-    HOSTING,
-    DATA,
-    FRONTEND,
-    SECURITY,
-    EMBEDDED,
-    LEARNING,
-    NURSING,
-    ELECTRICAL,
-    FINANCE,
-    LANGUAGE,
-)
+#: One entry a person in turn; two of them backend, so that searches for such people have a choice.
+TRADES = (BACKEND, BACKEND, HOSTING, DATA, FRONTEND, SECURITY, EMBEDDED, LEARNING, NURSING, ELECTRICAL, FINANCE)

@@ -14,6 +14,7 @@ from holdstill.errors import InvalidDocument
 from holdstill.ingest.files import Source
 from holdstill.ingest.records import attempt
 from holdstill.ingest.rows import Keys, Outcome
+from holdstill.text import clean
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -74,7 +75,7 @@ def _headings(text: str, offset: int) -> list[tuple[int, int, int, str]]:
         if opening.type == "heading_open" and opening.level == 0 and opening.map is not None:
             first, after = opening.map
             words = " ".join(inline.content.split())
-            if words:
+            if _has_words(words):
                 found.append((first + offset, after + offset, int(opening.tag[1:]), words))
     return found
 
@@ -85,6 +86,10 @@ def _parser() -> MarkdownIt:
 
     # Only the blocks are wanted: what is inside a line stays as it was written.
     return MarkdownIt("commonmark").disable("inline")
+
+
+def _has_words(text: str) -> bool:
+    return bool(clean(text).strip())
 
 
 def _body(lines: list[str]) -> str:
@@ -102,7 +107,7 @@ def _passages(parts: list[Section]) -> list[Passage]:
     """A passage for each section that has a body; a heading with nothing under it, not even a section, is its own."""
     passages = []
     for part, after in zip(parts, [*parts[1:], None], strict=True):
-        if part.body.strip():
+        if _has_words(part.body):
             passages.append(Passage(part.body, headings=part.path))
         elif part.path and (after is None or after.level <= part.level):
             passages.append(Passage(part.path[-1], headings=part.path))
@@ -115,6 +120,6 @@ def _text_document(source: Source) -> Document:
 
 def _whole_text(source: Source) -> str:
     text = source.text()
-    if not text.strip():
+    if not _has_words(text):
         raise InvalidDocument("the file is empty", field="text", expected="at least one word")
     return text

@@ -153,6 +153,8 @@ def _plain(value: object, name: str, *, inside: bool = False) -> Any:
         holdstill.InvalidDocument: a number is NaN or infinite, or bytes are not text.
     """
     if isinstance(value, (list, tuple)):
+        if set(map(type, value)) == {float} and all(map(math.isfinite, value)):
+            return list(value)  # vectors, which are long, are not taken apart
         return [_plain(item, name, inside=True) for item in value]
     if isinstance(value, dict):
         return {str(key): _plain(item, name, inside=True) for key, item in value.items()}

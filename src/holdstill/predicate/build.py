@@ -7,6 +7,7 @@ from typing import NoReturn
 from holdstill.errors import InvalidPredicate
 from holdstill.predicate.literals import accept
 from holdstill.predicate.nodes import Compare, Null, Operator, Predicate, TextLeaf, has, join, member
+from holdstill.text import clean
 
 
 class Column:
@@ -124,9 +125,9 @@ class Fields:
         return Column(name)
 
     def __getitem__(self, name: str) -> Column:
-        if not isinstance(name, str) or not name:
+        if not isinstance(name, str) or not clean(name):
             raise InvalidPredicate("a field is named by a string", expected="a field's name", got=name)
-        return Column(name)
+        return Column(clean(name))
 
     def __repr__(self) -> str:
         return "f"

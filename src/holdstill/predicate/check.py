@@ -80,8 +80,6 @@ def _compare(leaf: Compare, field: Field) -> Predicate:
             got=leaf.operator,
         )
     value = _typed(field, field.type, leaf.value)
-    if isinstance(value, bool) and leaf.operator == "!=":
-        return Compare(field.name, "=", not value)  # so that the two ways to say it are one predicate
     if isinstance(value, int) and field.type == "float":
         return _exact_float(leaf, value)
     if isinstance(value, int) and field.type == "int" and not INT64_MIN <= value <= INT64_MAX:

@@ -17,7 +17,8 @@ Scalar = int | float | bool | str | date | datetime
 KEYWORDS = frozenset({"and", "or", "not", "in", "is", "null", "between", "true", "false"})
 MAX_DIGITS = 600  # Python itself may refuse to print or read an integer of more than 640
 
-_PLAIN_NAME = re.compile(r"[^\W\d]\w*")
+#: A name that needs no quotes.
+PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -98,7 +99,7 @@ def spell(value: Value) -> str:
 
 def identifier(name: str) -> str:
     """A field's name as the SQL spelling writes it: bare where that reads back, else in double quotes."""
-    if _PLAIN_NAME.fullmatch(name) and name.lower() not in KEYWORDS:
+    if PLAIN_NAME.fullmatch(name) and name.lower() not in KEYWORDS:
         return name
     return '"' + name.replace('"', '""') + '"'
 

@@ -130,11 +130,16 @@ class Constant(Predicate):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Compare(Predicate):
-    """A field against one value; unknown where the field is null."""
+    """A field against one value; unknown where the field is null. `x != true` becomes `x = false`."""
 
     field: str
     operator: Operator
     value: Value
+
+    def __post_init__(self) -> None:
+        if isinstance(self.value, bool) and self.operator == "!=":
+            object.__setattr__(self, "operator", "=")
+            object.__setattr__(self, "value", not self.value)
 
     def __invert__(self) -> Predicate:
         return Compare(self.field, COMPLEMENT[self.operator], self.value)

@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
 
 from holdstill.errors import PredicateSyntax
+from holdstill.predicate.literals import PLAIN_NAME
 from holdstill.text import clean
 
 if TYPE_CHECKING:
@@ -109,13 +110,18 @@ def _tokens(text: str, source: str) -> list[Token]:
             expected="'text' or \"name\", with a quote inside doubled",
             got=text,
         ) from error
-    tokens = [Token(_KINDS.get(token.token_type.name, "symbol"), token.text, token.start) for token in found]
+    tokens = [Token(_kind(token.token_type.name, token.text), token.text, token.start) for token in found]
     for token in found:
         if token.comments:  # Jinja's {# #}, which sqlglot skips whatever it is told
             raise PredicateSyntax(
                 "the filter holds a comment", field=source, expected="no comments", got=token.comments[0], hint=_HINT
             )
     return [*tokens, Token("end", "", len(text))]
+
+
+def _kind(type_: str, text: str) -> Kind:
+    kind = _KINDS.get(type_, "symbol")
+    return "symbol" if kind == "word" and not PLAIN_NAME.fullmatch(text) else kind
 
 
 @cache

@@ -108,7 +108,6 @@ class Selection:
 class StoredPassage:
     """A passage as stored."""
 
-    row: int
     ordinal: int
     headings: tuple[str, ...]
     pages: tuple[int, int] | None
@@ -142,7 +141,8 @@ class PreparedPassage:
 
     Attributes:
         headings, pages, text: as in `Passage`.
-        source: the SHA-256 of what was embedded, by which an equal text finds its vector again.
+        source: the SHA-256 of what was embedded, by which an equal text finds its vector again; empty where the caller
+            brought the vector.
         vector: int16 (dimensions,), or None in a collection without vectors.
     """
 

@@ -1,12 +1,18 @@
-"""A file of named numpy arrays, memory-mapped: header with length, commit and checksums, then the arrays."""
+"""A file of named numpy arrays, memory-mapped.
+
+    magic, length of the header (8 bytes, little-endian), SHA-256 of the header, header (JSON), arrays
+
+The header names the commit and, for each array, its type, shape, place and SHA-256. Reading checks all but the arrays'
+checksums, which `verify` checks; what stands between two arrays is padding.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-import struct
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAGIC = b"HOLDSEG1"
+_PREAMBLE = len(MAGIC) + 8 + hashlib.sha256().digest_size
 _ALIGN = 64
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -24,7 +31,11 @@ class TornFile(Exception):
 
 
 def write(path: Path, arrays: Arrays, commit: int) -> int:
-    """Write the arrays to a new file, durably, and return its length in bytes."""
+    """Write the arrays to a new file, durably, and return its length in bytes.
+
+    Raises:
+        OSError: it cannot be written; nothing of it is left.
+    """
     entries: list[dict[str, Any]] = []
     offset = 0
     for name, array in arrays.items():
@@ -40,16 +51,23 @@ def write(path: Path, arrays: Arrays, commit: int) -> int:
         )
         offset = _aligned(offset + data.nbytes)
     header = json.dumps({"commit": commit, "arrays": entries}).encode()
-    start = _aligned(len(MAGIC) + 8 + len(header))
-    with path.open("xb") as file:
-        file.write(MAGIC + struct.pack("<Q", len(header)) + header)
-        for entry, array in zip(entries, arrays.values(), strict=True):
-            file.seek(start + entry["offset"])
-            file.write(np.ascontiguousarray(array, dtype=entry["dtype"]).data)
-        file.truncate(start + offset)
-        file.flush()
-        os.fsync(file.fileno())
-    _sync_folder(path.parent)
+    preamble = MAGIC + len(header).to_bytes(8, "little") + hashlib.sha256(header).digest()
+    start = _aligned(len(preamble) + len(header))
+    file = path.open("xb")
+    try:
+        with file:
+            file.write(preamble + header)
+            for entry, array in zip(entries, arrays.values(), strict=True):
+                file.seek(start + entry["offset"])
+                file.write(np.ascontiguousarray(array, dtype=entry["dtype"]).data)
+            file.truncate(start + offset)
+            file.flush()
+            os.fsync(file.fileno())
+        _sync_folder(path.parent)
+    except BaseException:
+        with suppress(OSError):
+            path.unlink()
+        raise
     return start + offset
 
 
@@ -60,7 +78,10 @@ def load(path: Path, *, commit: int, length: int) -> dict[str, NDArray[Any]]:
         TornFile: the file is not the one that the database describes.
     """
     header, start = _header(path, commit, length)
-    buffer = np.memmap(path, dtype=np.uint8, mode="r")
+    try:
+        buffer = np.memmap(path, dtype=np.uint8, mode="r")
+    except OSError as error:  # merged and swept since its header was read
+        raise TornFile(f"{path.name}: {error}") from error
     arrays = {}
     for entry in header["arrays"]:
         dtype, shape = np.dtype(entry["dtype"]), tuple(entry["shape"])
@@ -88,16 +109,19 @@ def _header(path: Path, commit: int, length: int) -> tuple[dict[str, Any], int]:
     try:
         actual = path.stat().st_size
         with path.open("rb") as file:
-            magic, size = file.read(len(MAGIC)), file.read(8)
-            if actual != length or magic != MAGIC:
-                raise TornFile(f"{path.name}: not a segment of {length} bytes")
-            (header_length,) = struct.unpack("<Q", size)
-            header: dict[str, Any] = json.loads(file.read(min(header_length, length)))
-    except (OSError, ValueError, struct.error) as error:
+            magic, size, checksum = file.read(len(MAGIC)), file.read(8), file.read(32)
+            header_length = int.from_bytes(size, "little")
+            text = file.read(min(header_length, length))
+    except OSError as error:
         raise TornFile(f"{path.name}: {error}") from error
-    if header.get("commit") != commit:
-        raise TornFile(f"{path.name}: of commit {header.get('commit')}, not {commit}")
-    return header, _aligned(len(MAGIC) + 8 + header_length)
+    if actual != length or magic != MAGIC:
+        raise TornFile(f"{path.name}: not a segment of {length} bytes")
+    if hashlib.sha256(text).digest() != checksum:
+        raise TornFile(f"{path.name}: the header does not match its checksum")
+    header: dict[str, Any] = json.loads(text)
+    if header["commit"] != commit:
+        raise TornFile(f"{path.name}: of commit {header['commit']}, not {commit}")
+    return header, _aligned(_PREAMBLE + header_length)
 
 
 def _aligned(offset: int) -> int:

@@ -7,18 +7,21 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from holdstill.errors import (
+    AccessDenied,
     CollectionBusy,
+    CollectionClosed,
     CollectionExists,
     CollectionNotFound,
     CorruptCollection,
+    HoldstillError,
     NewerFormat,
     NotACollection,
     NotWritable,
@@ -65,31 +68,38 @@ def column(position: int) -> str:
     return f"field_{position}"
 
 
-def create(path: Path) -> None:
+def create(path: Path, fill: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
     """Make an empty collection: built beside the path and renamed onto it, so that none is ever half made.
+
+    `fill` writes the rows that every collection begins with.
 
     Raises:
         holdstill.CollectionExists: something is already there.
         holdstill.NotWritable: the folder cannot be written.
     """
-    if path.exists():
+    if _exists(path):
         raise CollectionExists(f"{path} already exists", field="path", hint="Open it, or choose another path")
     building = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         shutil.rmtree(building, ignore_errors=True)
         (building / INDEX).mkdir(parents=True)
-        with duckdb.connect(building / FILE) as connection:
-            connection.begin()
-            connection.execute(_TABLES)
-            connection.execute("INSERT INTO meta VALUES ('format', ?), ('changes', 0)", [FORMAT])
-            connection.commit()
+        with duckdb.connect(building / FILE) as connection, transaction(connection) as cursor:
+            cursor.execute(_TABLES)
+            cursor.execute("INSERT INTO meta VALUES ('format', ?), ('changes', 0)", [FORMAT])
+            fill(cursor)
         building.rename(path)
     except OSError as error:
-        if path.exists():  # another process made it meanwhile
+        if _exists(path):  # another process made it meanwhile
             raise CollectionExists(f"{path} already exists", field="path") from error
         raise NotWritable(f"cannot create a collection at {path}", field="path", hint=str(error)) from error
     finally:
         shutil.rmtree(building, ignore_errors=True)
+
+
+def _exists(path: Path) -> bool:
+    with suppress(OSError):  # what cannot be looked at cannot be made either, and making it will say why
+        return path.exists()
+    return False
 
 
 def connect(path: Path, lock_timeout: float) -> tuple[duckdb.DuckDBPyConnection, bool]:
@@ -102,15 +112,22 @@ def connect(path: Path, lock_timeout: float) -> tuple[duckdb.DuckDBPyConnection,
         holdstill.NotACollection: what is there is not a collection.
         holdstill.NewerFormat: a newer holdstill wrote it.
         holdstill.CorruptCollection: the database is damaged.
+        holdstill.AccessDenied: the file cannot be read.
         holdstill.CollectionBusy: another process holds the file.
     """
     file = path / FILE
-    if not path.exists():
+    try:
+        there, is_file = path.exists(), file.is_file()
+    except PermissionError as error:
+        raise _unreadable(path) from error
+    if not there:
         raise CollectionNotFound(
             f"there is no collection at {path}", field="path", hint="`holdstill init` or `holdstill add` creates one"
         )
-    if not file.is_file():
+    if not is_file:
         raise NotACollection(f"{path} is not a collection", field="path", expected=f"a directory that holds {FILE}")
+    if not os.access(file, os.R_OK):  # never opened to see: closing it would end DuckDB's lock (POSIX fcntl)
+        raise _unreadable(path)
     writable = os.access(file, os.W_OK) and os.access(path, os.W_OK)
     connection = _connect(file, lock_timeout, read_only=not writable)
     try:
@@ -121,14 +138,18 @@ def connect(path: Path, lock_timeout: float) -> tuple[duckdb.DuckDBPyConnection,
     return connection, writable
 
 
+def _unreadable(path: Path) -> AccessDenied:
+    return AccessDenied(f"{path} cannot be read", field="path", hint="Check its owner and permissions")
+
+
 def _connect(file: Path, lock_timeout: float, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     deadline = time.monotonic() + lock_timeout
     while True:
         try:
             return duckdb.connect(file, read_only=read_only, config={"enable_external_access": "false"})
-        except duckdb.IOException as error:
-            if "lock" not in str(error).lower():
-                raise _damaged(file, error) from error
+        except duckdb.Error as error:
+            if not _LOCKED.search(str(error)):
+                raise _unusable(file, error) from error
             if time.monotonic() >= deadline:
                 holder = re.search(r"PID (\d+)", str(error))
                 raise CollectionBusy(
@@ -139,11 +160,18 @@ def _connect(file: Path, lock_timeout: float, *, read_only: bool) -> duckdb.Duck
                     "(`lock_timeout`), or share one handle between threads",
                 ) from error
             time.sleep(0.02)
-        except duckdb.Error as error:
-            raise _damaged(file, error) from error
 
 
-def _damaged(file: Path, error: duckdb.Error) -> CorruptCollection:
+_LOCKED = re.compile("Could not set lock|being used by another process")
+
+
+def _unusable(file: Path, error: duckdb.Error) -> HoldstillError:
+    if "version number" in str(error):
+        return NewerFormat(
+            f"{file.parent} was written by a newer DuckDB: {str(error).splitlines()[0]}",
+            field="format",
+            hint="Upgrade duckdb; nothing was changed",
+        )
     return CorruptCollection(
         f"the database of {file.parent} cannot be opened: {str(error).splitlines()[0]}",
         field="path",
@@ -153,10 +181,11 @@ def _damaged(file: Path, error: duckdb.Error) -> CorruptCollection:
 
 def _check_format(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     try:
-        row = connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
-    except duckdb.CatalogException:
+        with reading(connection) as cursor:
+            row = cursor.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
+    except (duckdb.CatalogException, duckdb.BinderException):
         row = None
-    if row is None:
+    if row is None or not isinstance(row[0], int):
         raise NotACollection(f"{path} holds a DuckDB file that is not a collection", field="path")
     if row[0] > FORMAT:
         raise NewerFormat(
@@ -170,15 +199,67 @@ def _check_format(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 @contextmanager
 def transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A cursor inside one transaction: all of it, or none."""
-    with connection.cursor() as cursor:
+    """A cursor inside one transaction: all of it, or none.
+
+    Raises:
+        As `reading`, and holdstill.NotWritable: the commit cannot be written.
+    """
+    with reading(connection) as cursor:
         cursor.begin()
         try:
             yield cursor
         except BaseException:
-            cursor.rollback()
+            with suppress(duckdb.Error):  # what went wrong first says more; closing the cursor rolls back too
+                cursor.rollback()
             raise
         cursor.commit()
+
+
+@contextmanager
+def reading(connection: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A cursor whose failures are told in errors of ours.
+
+    Raises:
+        holdstill.CollectionClosed: another thread closed the handle.
+        holdstill.CorruptCollection: what is read is damaged.
+        KeyboardInterrupt: Ctrl-C, also where it stopped a statement.
+    """
+    try:
+        with connection.cursor() as cursor:
+            yield cursor
+    except duckdb.Error as error:
+        failure = _failure(error)
+        if failure is None:
+            raise
+        raise failure from error
+    except RuntimeError as error:
+        if type(error) is RuntimeError and str(error) == "Query interrupted":
+            raise KeyboardInterrupt from error
+        raise
+
+
+def _failure(error: duckdb.Error) -> HoldstillError | None:
+    message = str(error).splitlines()[0]
+    if isinstance(error, duckdb.ConnectionException):
+        return CollectionClosed("the collection was closed meanwhile", hint="Open it again")
+    if "Could not write" in message:
+        return NotWritable("the collection cannot be written; nothing was changed", field="path", hint=message)
+    if "Corrupt database file" in message or "Could not read" in message:
+        return CorruptCollection(
+            f"the database is damaged: {message}", field="path", hint="Restore the directory from a backup"
+        )
+    return None
+
+
+def close(connection: duckdb.DuckDBPyConnection) -> None:
+    """Close a connection as soon as no thread is in a call on it."""
+    while True:
+        try:
+            return connection.close()
+        except duckdb.Error as error:
+            if "busy" not in str(error):
+                raise
+            time.sleep(0.001)
 
 
 def insert(cursor: duckdb.DuckDBPyConnection, table: str, types: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

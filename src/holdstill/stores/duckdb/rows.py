@@ -65,6 +65,11 @@ def insert_generation(cursor: Cursor, generation: Generation) -> None:
     )
 
 
+def set_dimensions(cursor: Cursor, generation: Generation, dimensions: int) -> None:
+    """Keep the number of dimensions that the first vector decided."""
+    cursor.execute("UPDATE generations SET dimensions = ? WHERE generation = ?", [dimensions, generation.number])
+
+
 def read_policy(cursor: Cursor, schema: Schema) -> tuple[int | None, Policy | None]:
     """The policy in force and its version."""
     row = cursor.execute("SELECT version, predicate FROM policies ORDER BY version DESC LIMIT 1").fetchone()

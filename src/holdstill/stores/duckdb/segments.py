@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdstill.analysis import Analyser, Term, lexical_text
+from holdstill.errors import NotWritable
 from holdstill.stores.base import PreparedDocument, Progress
 from holdstill.stores.duckdb import arrays, segment
 from holdstill.stores.duckdb.arrays import Arrays
@@ -44,13 +45,22 @@ def load(folder: Path, entry: Entry) -> Arrays:
 
 
 def save(folder: Path, contents: Arrays, first_row: int, commit: int) -> Entry:
-    """Write a segment under a name that no file has: a mapped file cannot be replaced everywhere."""
-    folder.mkdir(exist_ok=True)
+    """Write a segment under a name that no file has: a mapped file cannot be replaced everywhere.
+
+    Raises:
+        holdstill.NotWritable: the disk is full, or the folder cannot be written; nothing of it is left.
+    """
     attempt = 0
     while (folder / f"{commit:08d}-{attempt}.seg").exists():
         attempt += 1
     name = f"{commit:08d}-{attempt}.seg"
-    length = arrays.write(folder / name, contents, commit)
+    try:
+        folder.mkdir(exist_ok=True)
+        length = arrays.write(folder / name, contents, commit)
+    except OSError as error:
+        raise NotWritable(
+            f"the index cannot be written in {folder}; nothing was changed", field="path", hint=str(error)
+        ) from error
     return Entry(name, first_row, len(contents["lengths"]), commit, length)
 
 

@@ -26,7 +26,7 @@ from holdstill.stores.base import (
     StoredDocument,
     StoredPassage,
 )
-from holdstill.stores.duckdb.database import column
+from holdstill.stores.duckdb.database import column, reading
 from holdstill.stores.duckdb.index import Index
 from holdstill.stores.duckdb.rows import from_column
 from holdstill.words import Requirement, holding, in_unit, of_leaf, required
@@ -162,22 +162,21 @@ class DuckDBSnapshot:
 
     def fetch(self, rows: Rows) -> list[StoredDocument]:
         """See `holdstill.stores.base.Snapshot.fetch`."""
-        found = self._documents("p.passage IN (SELECT unnest(?::BIGINT[]))", [rows.tolist()])
-        by_row = {document.passages[0].row: document for document in found}
+        by_row = dict(self._documents("p.passage IN (SELECT unnest(?::BIGINT[]))", [rows.tolist()]))
         return [by_row[row] for row in rows.tolist()]
 
     def document(self, id: str, permission: Predicate | None) -> StoredDocument | None:  # noqa: A002
         """See `holdstill.stores.base.Snapshot.document`."""
         allowed, values = ("true", []) if permission is None else to_sql(permission, self._column)
-        found = self._documents(f"d.id = ? AND ({allowed})", [id, *values])
+        found = [document for _, document in self._documents(f"d.id = ? AND ({allowed})", [id, *values])]
         if not found:
             return None
         first = found[0]
         passages = tuple(passage for document in found for passage in document.passages)
         return StoredDocument(first.id, first.title, first.fields, first.metadata, passages, first.added)
 
-    def _documents(self, condition: str, values: Sequence[object]) -> list[StoredDocument]:
-        """One document for each passage that fits the condition, in row order."""
+    def _documents(self, condition: str, values: Sequence[object]) -> list[tuple[int, StoredDocument]]:
+        """For each passage row that fits the condition, in order, its document with that passage alone."""
         names = list(self.schema.types())
         columns = "".join(f", d.{column(position)}" for position in range(len(names)))
         rows = self._rows(
@@ -190,8 +189,8 @@ class DuckDBSnapshot:
         for id_, title, metadata, added, row, ordinal, headings, first, last, text, *stored in rows:
             fields = {name: from_column(value) for name, value in zip(names, stored, strict=True)}
             pages = None if first is None else (first, last)
-            passage = StoredPassage(row, ordinal, tuple(headings), pages, text)
-            documents.append(StoredDocument(id_, title, fields, json.loads(metadata), (passage,), added))
+            passage = StoredPassage(ordinal, tuple(headings), pages, text)
+            documents.append((row, StoredDocument(id_, title, fields, json.loads(metadata), (passage,), added)))
         return documents
 
     # -- for writing -----------------------------------------------------------------------------
@@ -212,16 +211,16 @@ class DuckDBSnapshot:
     def known_vectors(self, sources: Sequence[bytes]) -> dict[bytes, NDArray[np.int16]]:
         """See `holdstill.stores.base.Snapshot.known_vectors`."""
         rows = self._rows(
-            "SELECT source, any_value(vector) FROM passages WHERE model = ? AND source IN (SELECT unnest(?::BLOB[])) "
+            "SELECT source, min(vector) FROM passages WHERE model = ? AND source IN (SELECT unnest(?::BLOB[])) "
             "GROUP BY source",
             [self.generation.model, list(sources)],
         )
         return {source: np.frombuffer(vector, dtype="<i2").astype(np.int16) for source, vector in rows}
 
     def _rows(self, sql: str, values: Sequence[object]) -> list[Any]:
-        with self.connection.cursor() as cursor:
+        with reading(self.connection) as cursor:
             return cursor.execute(sql, values).fetchall()
 
     def _numpy(self, sql: str, values: Sequence[object]) -> dict[str, Any]:
-        with self.connection.cursor() as cursor:
+        with reading(self.connection) as cursor:
             return cursor.execute(sql, values).fetchnumpy()

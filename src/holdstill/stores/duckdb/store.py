@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,13 +13,13 @@ from typing import ClassVar
 import duckdb
 
 from holdstill.analysis import analyser
-from holdstill.errors import CollectionClosed, NotWritable
+from holdstill.errors import CollectionClosed, HoldstillError, NotWritable
 from holdstill.policy import Policy
 from holdstill.schema import Field, Schema
 from holdstill.stores.base import Capabilities, Generation, PreparedDocument, Progress
 from holdstill.stores.duckdb import arrays, database, rows, segment, segments
 from holdstill.stores.duckdb.arrays import Arrays, TornFile
-from holdstill.stores.duckdb.database import INDEX, transaction
+from holdstill.stores.duckdb.database import INDEX, reading, transaction
 from holdstill.stores.duckdb.index import Index
 from holdstill.stores.duckdb.segments import Entry
 from holdstill.stores.duckdb.snapshot import DuckDBSnapshot
@@ -56,19 +56,20 @@ class DuckDBStore:
     @classmethod
     def create(cls, path: Path, generation: Generation, schema: Schema, lock_timeout: float) -> DuckDBStore:
         """Make a new collection and open it."""
-        database.create(path)
-        store = cls(path, lock_timeout)
-        with store._change() as cursor:
+
+        def fill(cursor: duckdb.DuckDBPyConnection) -> None:
             rows.insert_generation(cursor, generation)
             for position, field in enumerate(schema):
                 rows.insert_field(cursor, position, field, 0)
-        return store
+
+        database.create(path, fill)
+        return cls(path, lock_timeout)
 
     def close(self) -> None:
         """See `holdstill.stores.base.Store.close`."""
         self._closed = True
         self._state = None
-        self._connection.close()
+        database.close(self._connection)
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -79,7 +80,7 @@ class DuckDBStore:
     def _current(self) -> _State:
         if self._closed:
             raise CollectionClosed(f"{self._path} was closed", hint="Open it again")
-        with self._connection.cursor() as cursor:
+        with reading(self._connection) as cursor:
             changes = rows.scalar(cursor, "SELECT value FROM meta WHERE key = 'changes'")
         state = self._state
         if state is not None and state.changes == changes:
@@ -129,29 +130,42 @@ class DuckDBStore:
         """See `holdstill.stores.base.Store.put`."""
         with self.writing():
             state = self._current()
-            commit = state.snapshot.commit + 1
+            snapshot, commit = state.snapshot, state.snapshot.commit + 1
             new = [document for document in documents if document.passages is not None]
-            listed, taken, saved = state.entries, [], None
-            if new:
-                generation = state.snapshot.generation
-                fresh = segments.build(new, analyser(generation.analyser), dimensions, progress)
-                taken = segments.absorbed(listed, len(fresh["lengths"]))
-                older = state.snapshot.index.segments[len(listed) - len(taken) :]
-                first_row = taken[0].first_row if taken else state.snapshot.index.rows
-                merged = segment.merge([*older, fresh]) if taken else fresh
-                saved = segments.save(self._path / INDEX, merged, first_row, commit)
-            with self._change(commit, "add") as cursor:
-                contents = rows.stored_contents(cursor, documents)
-                rows.retire(cursor, [document.id for document in documents], commit)
-                contents |= rows.insert_contents(cursor, state.snapshot.generation, state.snapshot.index, new, commit)
-                rows.insert_documents(cursor, documents, state.snapshot.schema, contents, commit)
-                if saved is not None:
-                    rows.replace_segments(cursor, taken, saved)
-                if dimensions is not None:
-                    number = state.snapshot.generation.number
-                    cursor.execute("UPDATE generations SET dimensions = ? WHERE generation = ?", [dimensions, number])
+            try:
+                taken, saved = self._index(state, new, dimensions, commit, progress) if new else ([], None)
+                with self._change(commit, "add") as cursor:
+                    contents = rows.stored_contents(cursor, documents)
+                    rows.retire(cursor, [document.id for document in documents], commit)
+                    contents |= rows.insert_contents(cursor, snapshot.generation, snapshot.index, new, commit)
+                    rows.insert_documents(cursor, documents, snapshot.schema, contents, commit)
+                    if saved is not None:
+                        rows.replace_segments(cursor, taken, saved)
+                    if dimensions is not None:
+                        rows.set_dimensions(cursor, snapshot.generation, dimensions)
+            except BaseException:
+                with suppress(HoldstillError):  # on a full disk, every attempt would leave a file
+                    self._sweep()
+                raise
             self._sweep()
             return commit
+
+    def _index(
+        self,
+        state: _State,
+        new: Sequence[PreparedDocument],
+        dimensions: int | None,
+        commit: int,
+        progress: Progress | None,
+    ) -> tuple[list[Entry], Entry]:
+        """Write the segment of new contents; also gives those whose place it takes."""
+        snapshot = state.snapshot
+        fresh = segments.build(new, analyser(snapshot.generation.analyser), dimensions, progress)
+        taken = segments.absorbed(state.entries, len(fresh["lengths"]))
+        older = snapshot.index.segments[len(state.entries) - len(taken) :]
+        first_row = taken[0].first_row if taken else snapshot.index.rows
+        merged = segment.merge([*older, fresh]) if taken else fresh
+        return taken, segments.save(self._path / INDEX, merged, first_row, commit)
 
     def remove(self, ids: Sequence[str]) -> int:
         """See `holdstill.stores.base.Store.remove`."""

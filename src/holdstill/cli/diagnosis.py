@@ -1,0 +1,157 @@
+"""`info`, `doctor`, `analyse`: what a collection is, whether all is well, and what becomes of a text."""
+
+from __future__ import annotations
+
+import platform
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+
+import click
+
+from holdstill._version import __version__
+from holdstill.analysis import ANALYSERS
+from holdstill.analysis import analyser as analyser_of
+from holdstill.cli.failures import FAILURE
+from holdstill.cli.options import AS_JSON, COLLECTION, Asking, asking, opened
+from holdstill.cli.terminal import console, emit, print_indented, print_pairs, print_table
+from holdstill.errors import HoldstillError, ModelMismatch
+
+_PACKAGES = ("duckdb", "numpy", "onnxruntime", "tokenizers", "sqlglot", "regex", "PyStemmer", "click", "rich")
+
+
+@click.command(short_help="Say what a collection is.")
+@COLLECTION
+@asking
+@AS_JSON
+def info(collection: Path, caller: Asking, as_json: bool) -> int:
+    """Say what a collection is; documents and passages are counted as the caller sees them."""
+    with opened(collection) as handle:
+        about = handle.info(**caller).as_dict()
+    if as_json:
+        emit(about)
+        return 0
+    fields = ", ".join(f"{name}:{type_}" for name, type_ in about.pop("schema").items())
+    shown = {name: "-" if value is None else value for name, value in about.items()}
+    print_pairs(console(), shown | {"fields": fields or "-"})
+    return 0
+
+
+@click.command(short_help="Show the terms that a text becomes.")
+@click.argument("text")
+@click.option(
+    "--analyser", type=click.Choice(ANALYSERS), default="simple", show_default=True, help="How words are read."
+)
+@AS_JSON
+def analyse(text: str, analyser: str, as_json: bool) -> int:
+    """Show the terms that a text becomes, in documents and in questions alike.
+
+    A term is the whole of a word or identifier, or a part of one, which is kept so that more is found.
+    """
+    words = analyser_of(analyser)
+    terms = words.terms(text)
+    if as_json:
+        shown = [{"text": term.text, "position": term.position, "whole": term.whole} for term in terms]
+        emit({"analyser": words.identity, "terms": shown})
+    elif terms:
+        rows = [(term.text, str(term.position), "whole" if term.whole else "part") for term in terms]
+        print_table(console(), ("term", "position", ""), rows)
+    else:
+        print_indented(console(), "no terms: the text holds no letter, digit or emoji", 0)
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at: whether it is well, and what was found."""
+
+    check: str
+    ok: bool
+    detail: str
+
+
+@click.command(short_help="Check the installation and a collection.")
+@click.argument("collection", required=False, type=click.Path(path_type=Path))
+@asking
+@AS_JSON
+def doctor(collection: Path | None, caller: Asking, as_json: bool) -> int:
+    """Check the installation and, where one is named, a collection; mend what can be mended.
+
+    Says the versions that answers depend on, whether the embedding model holds still, and whether the index files of
+    the collection are whole; torn ones are built again from the database. The exit code is 1 if something is wrong and
+    could not be mended.
+    """
+    versions = _versions()
+    checks = list(_checks(collection, caller))
+    well = all(check.ok for check in checks)
+    if as_json:
+        emit({"ok": well, "versions": versions, "checks": [asdict(check) for check in checks]})
+    else:
+        page = console()
+        print_pairs(page, versions)
+        page.print()
+        for check in checks:
+            style = "" if check.ok else "bold red"
+            print_indented(
+                page, f"{'ok   ' if check.ok else 'WRONG'}  {check.check}: {check.detail}", 0, hang=7, style=style
+            )
+    return 0 if well else FAILURE
+
+
+def _versions() -> dict[str, str]:
+    """The versions of everything that could move an answer."""
+    versions = {"holdstill": __version__, "python": platform.python_version(), "unicode": unicodedata.unidata_version}
+    for name in _PACKAGES:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            versions[name] = "not installed"
+    return versions
+
+
+def _checks(path: Path | None, caller: Asking) -> Iterator[Check]:
+    from holdstill.embedding import DEFAULT
+
+    if path is None:
+        yield _embedder(DEFAULT)
+        return
+    try:
+        handle = opened(path)
+    except ModelMismatch as error:  # another version of the model, or of what runs it, is installed now
+        yield Check("collection", False, str(error))
+        yield _embedder(DEFAULT)
+        return
+    with handle:
+        handle.policy(**caller)  # whoever may not rebuild may not call the doctor
+        about = handle.info(**caller)
+        yield Check("collection", True, f"format {about.format}, commit {about.commit}, {about.documents} documents")
+        yield _embedder(about.embedder if not (about.model or "").startswith("declared:") else None)
+        try:
+            mended = handle.check()
+        except HoldstillError as error:
+            yield Check("index", False, f"not checked: {error}")
+        else:
+            yield Check("index", True, "; ".join(mended) or "every file is whole")
+
+
+def _embedder(name: str | None) -> Check:
+    """Whether the embedder of that name holds still; None where the documents bring their vectors."""
+    from holdstill.embedding import check, load
+
+    if name is None:
+        return Check("embedder", True, "none: the documents bring their vectors")
+    if name == "none":
+        return Check("embedder", True, "none: the collection is searched by words")
+    try:
+        report = check(load(name))
+    except HoldstillError as error:
+        return Check("embedder", False, str(error))
+    if report.invariant:
+        return Check(
+            "embedder", True, f"{name} holds still: {report.texts} texts, the same bits in every way; {report.digest}"
+        )
+    return Check(
+        "embedder", False, f"{name} moves by {report.largest_difference:g} when embedded {', '.join(report.moved)}"
+    )
