@@ -32,7 +32,6 @@ Each is also a subclass of the builtin that a caller would already catch.
         OperatorRequired                          only the operator may do this here
         NotWritable                               the file system refuses the write
       CollectionBusy (TimeoutError)             another process holds the collection
-      Incomplete (RuntimeError)                 completeness was required and could not be proven
       InvariantViolated (RuntimeError)          a promise was about to be broken; nothing was returned
       EmbedderFailed (RuntimeError)             the model cannot be loaded or does not hold still
 """
@@ -223,10 +222,6 @@ class NotWritable(AccessDenied):
 
 class CollectionBusy(HoldstillError, TimeoutError):
     """Another process holds the collection, and it did not let go in time."""
-
-
-class Incomplete(HoldstillError, RuntimeError):
-    """The caller required a complete answer and this one could not be proven so."""
 
 
 class InvariantViolated(HoldstillError, RuntimeError):

@@ -116,7 +116,7 @@ def every_error(root: type = errors.HoldstillError) -> list[type]:
 
 FAILURES = {
     *("HoldstillError", "AccessDenied", "CorruptCollection", "CollectionBusy", "CollectionClosed"),
-    *("EmbedderFailed", "InvariantViolated", "NotWritable", "Incomplete"),
+    *("EmbedderFailed", "InvariantViolated", "NotWritable"),
 }
 
 
