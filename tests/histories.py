@@ -94,6 +94,12 @@ def fields_of(schema: Schema) -> st.SearchStrategy[dict[str, Any]]:
     )
 
 
+def settings_of(schema: Schema) -> st.SearchStrategy[dict[str, Any]]:
+    """Some of the fields, as an update sets them."""
+    names = st.sets(st.sampled_from([column.name for column in schema]), min_size=1)
+    return st.tuples(fields_of(schema), names).map(lambda parts: {name: parts[0][name] for name in sorted(parts[1])})
+
+
 def texts(min_words: int = 0, max_words: int = 4) -> st.SearchStrategy[str]:
     return st.lists(st.sampled_from(WORDS), min_size=min_words, max_size=max_words).map(" ".join)
 
@@ -198,7 +204,7 @@ def changes(schema: Schema, dimensions: int | None) -> st.SearchStrategy[Change]
         add,
         st.lists(st.sampled_from(IDS), min_size=1, max_size=3, unique=True).map(lambda ids: Delete(tuple(ids))),
         where.map(DeleteWhere),
-        st.builds(Update, where, fields_of(schema).map(lambda given: {k: given[k] for k in given if k in schema})),
+        st.builds(Update, where, settings_of(schema)),
     )
 
 
@@ -260,11 +266,12 @@ def asked(draw: st.DrawFn, schema: Schema, dimensions: int | None) -> Question:
     """A question that the collection can answer: ranked by the arms it has, or a listing."""
     arms = draw(st.sampled_from([("lexical",)] if dimensions is None else _ARMS)) if draw(st.integers(0, 3)) else ()
     constrained = draw(st.sets(st.sampled_from(("where", "must", "must_not")), min_size=0 if arms else 1))
+    filters = strategies.predicates(schema, text=True) | strategies.text_leaves()
     some_words = st.lists(texts(1, 2), min_size=1, max_size=2)
     question = Question(
         text=draw(texts(1, 3)) if "lexical" in arms else None,
         vector=draw(vectors(dimensions)) if "dense" in arms and dimensions else None,
-        where=draw(strategies.predicates(schema, text=True)) if "where" in constrained else None,
+        where=draw(filters) if "where" in constrained else None,
         must=draw(some_words) if "must" in constrained else (),
         must_not=draw(some_words) if "must_not" in constrained else (),
         k=draw(st.integers(1, 8)),

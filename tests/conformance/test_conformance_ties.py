@@ -148,3 +148,12 @@ def test_a_first_place_has_one_score_whatever_the_match(make: Any) -> None:
     assert far.hits[0].score == near.hits[0].score == 2 / 61
     assert far.hits[0].scores["dense"] < 0 < near.hits[0].scores["dense"]
     assert not any("similar" in key or "cosine" in key for key in far.as_dict()["hits"][0])
+
+
+def test_scores_that_floats_cannot_tell_apart_are_no_tie(make: Any) -> None:
+    collection = make(vector_model="small")
+    collection.add([Document(str(i), "red", vector=[1.0, float(i)]) for i in range(6)])
+    settings = Settings(weights={"lexical": 1_000_000, "dense": 1e-9})
+    result = collection.search("red", vector=[0.0, 1.0], settings=settings)
+    assert len({hit.score for hit in result}) == 1
+    assert [(hit.document, hit.rank, hit.tied) for hit in result] == [(str(5 - i), i + 1, False) for i in range(6)]

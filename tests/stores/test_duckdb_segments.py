@@ -113,6 +113,16 @@ def test_what_is_written_is_what_is_read(
     assert_equal(arrays.load(path, commit=5, length=length), contents)
 
 
+def test_a_file_that_cannot_be_written_whole_is_not_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        arrays.write(tmp_path / "one.seg", built([[["a"]]]), commit=1)
+    assert list(tmp_path.iterdir()) == []
+
+
 # -- which segments a new one takes in ---------------------------------------------------------------
 
 
