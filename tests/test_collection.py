@@ -395,3 +395,33 @@ def test_what_is_no_document_is_refused_when_it_is_made(arguments: dict[str, Any
     with pytest.raises(hs.InvalidDocument) as caught:
         hs.Document("a", **arguments)
     assert caught.value.field == field
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"order_by": 5, "where": "years_exp = 1"},
+        {"text": "x", "arms": 5},
+        {"text": "x", "arms": "lexical"},
+        {"text": "x", "must": 5},
+        {"text": "x", "must_not": "word"},
+        {"text": "x", "settings": {}},
+    ],
+)
+def test_an_argument_of_the_wrong_shape_is_a_typed_error(tmp_path: Path, arguments: dict[str, object]) -> None:
+    with hs.create(tmp_path / "c.hs", embedder="none", schema={"years_exp": "int"}) as collection:
+        with pytest.raises(hs.InvalidQuery) as caught:
+            collection.search(**arguments)
+        assert caught.value.field in arguments
+
+
+def test_one_document_where_a_list_belongs_is_a_typed_error(tmp_path: Path) -> None:
+    with hs.create(tmp_path / "c.hs", embedder="none") as collection:
+        with pytest.raises(hs.InvalidInput, match="documents are added as a list"):
+            collection.add(hs.Document("a", "text"))
+        assert collection.count() == 0
+
+
+def test_weights_that_are_no_mapping_are_a_typed_error() -> None:
+    with pytest.raises(hs.InvalidQuery, match="weights cannot be read"):
+        hs.Settings(weights=5)

@@ -18,7 +18,7 @@ from holdstill.adding import AddReport, add
 from holdstill.analysis import analyser as analyser_of
 from holdstill.document import Document
 from holdstill.embedding import DEFAULT, Embedder, Embedding, check_shape, load, require_invariant
-from holdstill.errors import InvalidQuery, InvalidVector, ModelMismatch, NotFound
+from holdstill.errors import InvalidInput, InvalidQuery, InvalidVector, ModelMismatch, NotFound
 from holdstill.ingest import Row
 from holdstill.policy import Policy
 from holdstill.predicate import Predicate, parse
@@ -266,14 +266,14 @@ class Collection:
             text=text,
             vector=None if vector is None else _query_vector(vector, snapshot.generation),
             where=_predicate(where, params),
-            must=tuple(must) if not isinstance(must, str) else cast(tuple[str, ...], must),
-            must_not=tuple(must_not) if not isinstance(must_not, str) else cast(tuple[str, ...], must_not),
+            must=cast(tuple[str, ...], must),
+            must_not=cast(tuple[str, ...], must_not),
             k=k,
             offset=offset,
             arms=cast(tuple[ArmName, ...] | None, arms),
             by=by,
-            order_by=None if order_by is None else parse_order_by([order_by]),
-            settings=settings or Settings(),
+            order_by=None if order_by is None else parse_order_by(order_by),
+            settings=Settings() if settings is None else settings,
         )
         return search(snapshot, query, self._embedding(snapshot), principal=principal, operator=operator)
 
@@ -362,6 +362,10 @@ class Collection:
             holdstill.OperatorRequired: the collection has a policy and the caller is not the operator.
             holdstill.NotWritable: the directory cannot be written.
         """
+        if isinstance(documents, (Document, str)) or not isinstance(documents, Iterable):
+            raise InvalidInput(
+                "documents are added as a list", field="documents", expected="an iterable of documents", got=documents
+            )
         snapshot = self._store.snapshot()
         require_operator(snapshot, principal, operator=operator)
         return add(self._store, documents, self._embedding(snapshot), strict=strict, progress=progress)

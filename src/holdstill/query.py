@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
@@ -61,7 +61,11 @@ class Settings:
             check_whole("depth", self.depth, 1)
         if self.syntax not in get_args(Syntax):
             raise InvalidQuery("unknown syntax", field="syntax", expected="'plain' or 'web'", got=self.syntax)
-        weights = {arm: _weight(arm, weight) for arm, weight in dict(self.weights).items()}
+        if not isinstance(self.weights, Mapping):
+            raise InvalidQuery(
+                "weights cannot be read", field="weights", expected="a number for each arm", got=self.weights
+            )
+        weights = {arm: _weight(arm, weight) for arm, weight in self.weights.items()}
         object.__setattr__(self, "weights", MappingProxyType(weights))
 
     def weight(self, arm: str) -> Fraction:
@@ -126,10 +130,10 @@ class Query:
         check_whole("offset", self.offset, 0)
         if self.by not in get_args(Unit):
             raise InvalidQuery("unknown unit", field="by", expected="'passage' or 'document'", got=self.by)
+        if not isinstance(self.settings, Settings):
+            raise InvalidQuery("settings cannot be used", field="settings", expected="a Settings", got=self.settings)
         for name, words in (("must", self.must), ("must_not", self.must_not)):
-            if isinstance(words, str) or not all(isinstance(word, str) for word in words):
-                raise InvalidQuery(f"{name} is a list of terms", field=name, expected="a list of strings", got=words)
-            object.__setattr__(self, name, tuple(words))
+            object.__setattr__(self, name, _strings(name, words))
         self._check_arms()
         self._check_asked()
 
@@ -141,9 +145,9 @@ class Query:
     def _check_arms(self) -> None:
         if self.arms is None:
             return
-        object.__setattr__(self, "arms", tuple(self.arms))
+        object.__setattr__(self, "arms", _strings("arms", self.arms))
         known = all(arm in ARMS for arm in self.arms)
-        if isinstance(self.arms, str) or not self.arms or not known or len(set(self.arms)) != len(self.arms):
+        if not self.arms or not known or len(set(self.arms)) != len(self.arms):
             raise InvalidQuery(
                 "arms cannot be used", field="arms", expected="some of " + ", ".join(ARMS), got=self.arms
             )
@@ -169,11 +173,21 @@ class Query:
 _PRINTABLE = re.compile(r"\w|[^\s\u200b-\u200f\u2060\ufeff]")
 
 
-def parse_order_by(words: Sequence[str]) -> tuple[str, bool]:
-    """`FIELD`, `FIELD asc` or `FIELD desc`, as one string or as words."""
-    parts = " ".join(words).split()
+def _strings(name: str, values: object) -> tuple[str, ...]:
+    if isinstance(values, (list, tuple)) and all(isinstance(value, str) for value in values):
+        return tuple(values)
+    raise InvalidQuery(f"{name} cannot be used", field=name, expected="a list of strings", got=values)
+
+
+def parse_order_by(order: object) -> tuple[str, bool]:
+    """Read `FIELD`, `FIELD asc` or `FIELD desc`.
+
+    Raises:
+        holdstill.InvalidQuery: it is none of these.
+    """
+    parts = order.split() if isinstance(order, str) else []
     if len(parts) in (1, 2) and (len(parts) == 1 or parts[1].lower() in ("asc", "desc")):
         return parts[0], len(parts) == 2 and parts[1].lower() == "desc"
     raise InvalidQuery(
-        "order_by cannot be read", field="order_by", expected="FIELD, FIELD asc or FIELD desc", got=words
+        "order_by cannot be read", field="order_by", expected="FIELD, FIELD asc or FIELD desc", got=order
     )
