@@ -301,7 +301,7 @@ def test_an_unchanged_document_does_not_even_load_the_model(tmp_path: Path, monk
         model.name, model.digest = "minilm", "sha256:test"
         return model
 
-    monkeypatch.setattr("holdstill.collection.load", load)
+    monkeypatch.setattr("holdstill.models.load", load)
     document = hs.Document("a", "some text", fields={"n": 1})
     with make(tmp_path, embedder="minilm") as collection:
         collection.add([document])

@@ -5,7 +5,7 @@ query gives the same bits.
 """
 
 from holdstill._version import __version__
-from holdstill.collection import AddReport, ChangeReport, Collection, Info, create, open  # noqa: A004 - as gzip.open
+from holdstill.collection import Collection
 from holdstill.document import Document, Passage
 from holdstill.embedding import Embedder
 from holdstill.errors import (
@@ -43,10 +43,12 @@ from holdstill.errors import (
     UnknownField,
 )
 from holdstill.ingest import read
+from holdstill.opening import create, open  # noqa: A004 - as gzip.open
 from holdstill.policy import Policy, Principal
 from holdstill.predicate import Predicate, f, parse
 from holdstill.query import Query, Settings
 from holdstill.refused import Refused
+from holdstill.reports import AddReport, ChangeReport, Info
 from holdstill.result import ArmReport, Completeness, Hit, Result
 from holdstill.schema import Field, Schema
 from holdstill.stores.base import StoredDocument, StoredPassage

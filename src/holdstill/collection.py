@@ -1,10 +1,8 @@
-"""The handle a user holds: `create`, `open`, `Collection`."""
+"""The handle a user holds: `Collection`."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
@@ -12,183 +10,26 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from holdstill._version import __version__
 from holdstill.access import Asking, permission, require_operator
-from holdstill.adding import AddReport, add
+from holdstill.adding import add
 from holdstill.analysis import analyser as analyser_of
 from holdstill.document import Document
-from holdstill.embedding import DEFAULT, Embedder, Embedding, check_shape, load, require_invariant
+from holdstill.embedding import Embedder, Embedding
 from holdstill.errors import InvalidInput, InvalidQuery, InvalidVector, ModelMismatch, NotFound
 from holdstill.ingest import Row
+from holdstill.models import matching
 from holdstill.policy import Policy
 from holdstill.predicate import Predicate, parse
 from holdstill.query import ArmName, Query, Settings, Unit, parse_order_by
 from holdstill.refused import Refused
+from holdstill.reports import AddReport, ChangeReport, Info
 from holdstill.result import Result
 from holdstill.schema import Field, FieldType, Schema
 from holdstill.search import search
-from holdstill.splitting import PROFILE
 from holdstill.stores.base import FORMAT, Generation, PreparedDocument, Progress, Snapshot, Store, StoredDocument
 from holdstill.text import clean
 
-LOCK_TIMEOUT = 10.0  #: seconds to wait for another process, unless said otherwise
-
 Where = Predicate | str | None
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeReport:
-    """What a `delete` or an `update` did.
-
-    Attributes:
-        changed: how many documents it touched.
-        missing: ids that were named and are not there, in the order given.
-        commit: the newest commit after it; a new one only if something changed.
-    """
-
-    changed: int
-    missing: tuple[str, ...]
-    commit: int
-
-
-@dataclass(frozen=True, slots=True)
-class Info:
-    """What a collection is, as far as the caller may see."""
-
-    path: str
-    format: int
-    documents: int
-    passages: int
-    commit: int
-    generation: int
-    analyser: str
-    embedder: str
-    model: str | None
-    dimensions: int | None
-    schema: Mapping[str, str]
-    policy: int | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """The values as the `--json` output shows them."""
-        return asdict(self)
-
-
-def create(
-    path: str | os.PathLike[str],
-    *,
-    schema: Schema | Mapping[str, str] | None = None,
-    analyser: str = "simple",
-    embedder: str | Embedder = DEFAULT,
-    vector_model: str | None = None,
-    lock_timeout: float = LOCK_TIMEOUT,
-) -> Collection:
-    """Make an empty collection at a path where nothing is, and open it.
-
-    Args:
-        path: the directory to make.
-        schema: the fields that can be filtered on: a `Schema`, or names and types.
-        analyser: `simple` or `english`.
-        embedder: `minilm` (bundled, offline), `none` (words only), or an `Embedder`.
-        vector_model: declares that the documents bring vectors, and names their model; 1 to 4,096 dimensions, as the
-            first one has. Not together with an embedder's name; an `Embedder` object of that name may be given too.
-        lock_timeout: seconds to wait for another process to let go.
-
-    Raises:
-        holdstill.CollectionExists: something is at the path already.
-        holdstill.InvalidSchema: a field has a bad name or an unknown type.
-        holdstill.InvalidInput: an unknown analyser or embedder.
-        holdstill.EmbedderFailed: the embedder's vectors depend on their neighbours in a batch.
-        holdstill.NotWritable: the directory cannot be made.
-    """
-    from holdstill.stores.duckdb.store import DuckDBStore
-
-    analyser_of(analyser)
-    fields = schema if isinstance(schema, Schema) else Schema.of(schema or {})
-    model = _embedder(embedder, vector_model)
-    if vector_model is not None:
-        name, digest, dimensions = vector_model, f"declared:{vector_model}", None
-    elif model is None:
-        name, digest, dimensions = "none", None, None
-    else:
-        name, digest, dimensions = model.name, model.digest, model.dimensions
-    brought = vector_model is not None
-    generation = Generation(1, analyser, name, brought, digest, dimensions, PROFILE, _made_with())
-    store = DuckDBStore.create(Path(path), generation, fields, lock_timeout)
-    return Collection(Path(path), store, model)
-
-
-def open(  # noqa: A001 - reads `holdstill.open`, as `gzip.open` does
-    path: str | os.PathLike[str], *, embedder: Embedder | None = None, lock_timeout: float = LOCK_TIMEOUT
-) -> Collection:
-    """Open a collection.
-
-    Args:
-        path: its directory.
-        embedder: embeds questions, and documents to be added, where the collection's model is not the bundled one.
-        lock_timeout: seconds to wait for another process to let go: one process at a time may have it open.
-
-    Raises:
-        holdstill.CollectionNotFound: there is nothing at the path.
-        holdstill.NotACollection: what is there is not a collection.
-        holdstill.NewerFormat: a newer holdstill wrote it.
-        holdstill.CollectionBusy: another process has it open.
-        holdstill.ModelMismatch: the embedder is of another model than the rows.
-    """
-    from holdstill.stores.duckdb.store import DuckDBStore
-
-    store = DuckDBStore(Path(path), lock_timeout)
-    try:
-        if embedder is not None:
-            _matching(store.snapshot().generation, embedder)
-        return Collection(Path(path), store, embedder)
-    except BaseException:
-        store.close()
-        raise
-
-
-def _made_with() -> str:
-    from importlib import metadata
-
-    return f"holdstill {__version__}, onnxruntime {metadata.version('onnxruntime')}"
-
-
-def _embedder(embedder: str | Embedder, vector_model: str | None) -> Embedder | None:
-    """The embedder that a new collection is to use, checked."""
-    if isinstance(embedder, str):
-        return None if embedder == "none" or vector_model is not None else load(embedder)
-    check_shape(embedder)
-    require_invariant(embedder)
-    if vector_model is not None and embedder.name != vector_model:
-        raise ModelMismatch(
-            "the embedder is of another model than the vectors",
-            field="embedder",
-            expected=vector_model,
-            got=embedder.name,
-        )
-    return embedder
-
-
-def _matching(generation: Generation, embedder: Embedder | None) -> Embedder | None:
-    """The embedder to use with a generation: the one given, or the bundled one, if it is of the rows' model."""
-    if not generation.dense:
-        return None
-    if embedder is None:
-        if generation.brought or generation.embedder != DEFAULT:
-            return None
-        embedder = load(DEFAULT)
-    check_shape(embedder)
-    same = embedder.name == generation.embedder if generation.brought else embedder.digest == generation.model
-    if not same or generation.dimensions not in (None, embedder.dimensions):
-        raise ModelMismatch(
-            f"the collection's vectors are of another model than the embedder {embedder.name!r}",
-            field="embedder",
-            expected=f"{generation.embedder} ({generation.model}, {generation.dimensions} dimensions)",
-            got=f"{embedder.digest}, {embedder.dimensions} dimensions",
-            hint="Vectors of two models, or of two versions of what runs one, are never compared. The rows come "
-            f"from {generation.made_with}"
-            ": use that, or add the documents to a new collection; words alone can be asked (--arm lexical)",
-        )
-    return embedder
 
 
 class Collection:
@@ -471,7 +312,7 @@ class Collection:
     # -- shared ----------------------------------------------------------------------------------
 
     def _embedding(self, snapshot: Snapshot) -> Embedding:
-        return lambda: _matching(snapshot.generation, self._embedder)
+        return lambda: matching(snapshot.generation, self._embedder)
 
     def _selected(self, snapshot: Snapshot, where: Predicate | None, allowed: Predicate | None) -> list[str]:
         checked = None if where is None else where.check(snapshot.schema)
@@ -544,6 +385,3 @@ def _query_vector(vector: ArrayLike | Mapping[str, Any], generation: Generation)
             hint="Vectors of two models are never compared",
         )
     return vector["vector"]
-
-
-__all__ = ["AddReport", "ChangeReport", "Collection", "Info", "create", "open"]

@@ -89,7 +89,7 @@ def test_the_doctor_says_when_another_model_is_installed(ask, people, monkeypatc
         raise ModelMismatch("the collection's vectors are of another model")
 
     monkeypatch.setattr("holdstill.embedding.check", lambda _: REPORT)
-    monkeypatch.setattr("holdstill.collection.open", mismatch)
+    monkeypatch.setattr("holdstill.opening.open", mismatch)
     report = ask("doctor", people, code=1)
     assert [(check["check"], check["ok"]) for check in report["checks"]] == [("collection", False), ("embedder", True)]
 

@@ -87,6 +87,7 @@ def kill_and_check(start: Start, folder: Path, rounds: int) -> None:
     known = 0
     for number in range(rounds):
         log = folder / f"log-{number}"
+        log.touch()
         writer = start(crash_writer.write_until_killed, path, log)
         if chance.random() < 0.8:  # else it is killed on its way to the first commit
             wait_for(log, "open")

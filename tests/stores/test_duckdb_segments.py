@@ -223,7 +223,7 @@ def test_rebuilt_from_the_database_they_are_the_same(tmp_path: Path, embedder: A
         store = collection._store
         state = store._current()  # type: ignore[attr-defined]
         for entry, original in zip(state.entries, state.snapshot.index.segments, strict=True):
-            with store._connection.cursor() as cursor:  # type: ignore[attr-defined]
+            with store._connection.reading() as cursor:  # type: ignore[attr-defined]
                 analysed = segments.rebuild(
                     cursor, entry, hs.analysis.analyser(analyser), state.snapshot.generation.dimensions
                 )

@@ -27,7 +27,7 @@ from holdstill.ingest import FORMATS, Keys, read
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from holdstill.collection import AddReport, Info
+    from holdstill.reports import AddReport, Info
 
 
 @click.command(short_help="Add files and folders.")

@@ -17,7 +17,8 @@ from holdstill.result import json_value
 from holdstill.schema import Schema
 
 if TYPE_CHECKING:
-    from holdstill.collection import ChangeReport, Collection
+    from holdstill.collection import Collection
+    from holdstill.reports import ChangeReport
     from holdstill.stores.base import StoredDocument, StoredPassage
 
 

@@ -17,7 +17,8 @@ from holdstill.refused import Refused
 from holdstill.schema import Schema
 
 if TYPE_CHECKING:
-    from holdstill.collection import AddReport, Collection, Info
+    from holdstill.collection import Collection
+    from holdstill.reports import AddReport, Info
     from holdstill.stores.base import Progress
 
 _READING_STEP = 256  # rows between two reports of progress
@@ -117,8 +118,8 @@ class Intake:
     @contextmanager
     def _made(self, schema: Schema) -> Iterator[Collection]:
         """A new collection, which is taken away again if nothing was written to it."""
-        from holdstill.collection import create
         from holdstill.embedding import DEFAULT
+        from holdstill.opening import create
 
         collection = create(
             self.path,

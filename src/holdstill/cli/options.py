@@ -151,7 +151,7 @@ def lock_timeout() -> float:
     Raises:
         holdstill.InvalidInput: it is not a number of seconds.
     """
-    from holdstill.collection import LOCK_TIMEOUT
+    from holdstill.opening import LOCK_TIMEOUT
 
     given = os.environ.get("HOLDSTILL_LOCK_TIMEOUT", "").strip()
     if not given:
@@ -172,6 +172,6 @@ def lock_timeout() -> float:
 
 def opened(path: Path) -> Collection:
     """The collection at the path, held until it is closed."""
-    from holdstill.collection import open as open_collection
+    from holdstill.opening import open as open_collection
 
     return open_collection(path, lock_timeout=lock_timeout())

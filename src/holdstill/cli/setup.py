@@ -43,8 +43,8 @@ def init(
     Field types are int, float, bool, str, date, datetime, str[] and int[]. It may be skipped: `add` makes the
     collection from the data.
     """
-    from holdstill.collection import create
     from holdstill.embedding import DEFAULT
+    from holdstill.opening import create
 
     check_vector_options(embedder, vector_model)
     schema = Schema(tuple(map(read_field, fields)))

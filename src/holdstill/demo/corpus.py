@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import holdstill
-from holdstill.collection import AddReport, Collection
+from holdstill.collection import Collection
 from holdstill.demo.resumes import resumes
 from holdstill.document import Document
 from holdstill.embedding import DEFAULT
 from holdstill.errors import CollectionExists, NotACollection
 from holdstill.ingest import Row, read
+from holdstill.reports import AddReport
 from holdstill.stores.base import Progress
 
 SCHEMA = {

@@ -16,9 +16,9 @@ from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text
 
-from holdstill.collection import AddReport, Info
 from holdstill.demo.resumes import PEOPLE
 from holdstill.demo.searches import Search
+from holdstill.reports import AddReport, Info
 from holdstill.result import Result
 from holdstill.stores.base import Progress
 

@@ -7,8 +7,8 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ import duckdb
 from holdstill.errors import (
     AccessDenied,
     CollectionBusy,
-    CollectionClosed,
     CollectionExists,
     CollectionNotFound,
     CorruptCollection,
@@ -27,6 +26,7 @@ from holdstill.errors import (
     NotWritable,
 )
 from holdstill.stores.base import FORMAT
+from holdstill.stores.duckdb.connection import Connection, Cursor
 
 FILE = "collection.duckdb"
 INDEX = "index"
@@ -68,7 +68,7 @@ def column(position: int) -> str:
     return f"field_{position}"
 
 
-def create(path: Path, fill: Callable[[duckdb.DuckDBPyConnection], None]) -> None:
+def create(path: Path, fill: Callable[[Cursor], None]) -> None:
     """Make an empty collection: built beside the path and renamed onto it, so that none is ever half made.
 
     `fill` writes the rows that every collection begins with.
@@ -83,7 +83,8 @@ def create(path: Path, fill: Callable[[duckdb.DuckDBPyConnection], None]) -> Non
     try:
         shutil.rmtree(building, ignore_errors=True)
         (building / INDEX).mkdir(parents=True)
-        with duckdb.connect(building / FILE) as connection, transaction(connection) as cursor:
+        connection = Connection(path, duckdb.connect(building / FILE))
+        with closing(connection), connection.transaction() as cursor:
             cursor.execute(_TABLES)
             cursor.execute("INSERT INTO meta VALUES ('format', ?), ('changes', 0)", [FORMAT])
             fill(cursor)
@@ -102,7 +103,7 @@ def _exists(path: Path) -> bool:
     return False
 
 
-def connect(path: Path, lock_timeout: float) -> tuple[duckdb.DuckDBPyConnection, bool]:
+def connect(path: Path, lock_timeout: float) -> tuple[Connection, bool]:
     """Open the collection's database; also says whether it can be written.
 
     Waits up to `lock_timeout` seconds for another process to let go of the file.
@@ -129,7 +130,7 @@ def connect(path: Path, lock_timeout: float) -> tuple[duckdb.DuckDBPyConnection,
     if not os.access(file, os.R_OK):  # never opened to see: closing it would end DuckDB's lock (POSIX fcntl)
         raise _unreadable(path)
     writable = os.access(file, os.W_OK) and os.access(path, os.W_OK)
-    connection = _connect(file, lock_timeout, read_only=not writable)
+    connection = Connection(path, _connect(file, lock_timeout, read_only=not writable))
     try:
         _check_format(connection, path)
     except BaseException:
@@ -179,9 +180,9 @@ def _unusable(file: Path, error: duckdb.Error) -> HoldstillError:
     )
 
 
-def _check_format(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+def _check_format(connection: Connection, path: Path) -> None:
     try:
-        with reading(connection) as cursor:
+        with connection.reading() as cursor:
             row = cursor.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
     except (duckdb.CatalogException, duckdb.BinderException):
         row = None
@@ -197,72 +198,7 @@ def _check_format(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         )
 
 
-@contextmanager
-def transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A cursor inside one transaction: all of it, or none.
-
-    Raises:
-        As `reading`, and holdstill.NotWritable: the commit cannot be written.
-    """
-    with reading(connection) as cursor:
-        cursor.begin()
-        try:
-            yield cursor
-        except BaseException:
-            with suppress(duckdb.Error):  # what went wrong first says more; closing the cursor rolls back too
-                cursor.rollback()
-            raise
-        cursor.commit()
-
-
-@contextmanager
-def reading(connection: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A cursor whose failures are told in errors of ours.
-
-    Raises:
-        holdstill.CollectionClosed: another thread closed the handle.
-        holdstill.CorruptCollection: what is read is damaged.
-        KeyboardInterrupt: Ctrl-C, also where it stopped a statement.
-    """
-    try:
-        with connection.cursor() as cursor:
-            yield cursor
-    except duckdb.Error as error:
-        failure = _failure(error)
-        if failure is None:
-            raise
-        raise failure from error
-    except RuntimeError as error:
-        if type(error) is RuntimeError and str(error) == "Query interrupted":
-            raise KeyboardInterrupt from error
-        raise
-
-
-def _failure(error: duckdb.Error) -> HoldstillError | None:
-    message = str(error).splitlines()[0]
-    if isinstance(error, duckdb.ConnectionException):
-        return CollectionClosed("the collection was closed meanwhile", hint="Open it again")
-    if "Could not write" in message:
-        return NotWritable("the collection cannot be written; nothing was changed", field="path", hint=message)
-    if "Corrupt database file" in message or "Could not read" in message:
-        return CorruptCollection(
-            f"the database is damaged: {message}", field="path", hint="Restore the directory from a backup"
-        )
-    return None
-
-
-def close(connection: duckdb.DuckDBPyConnection) -> None:
-    """Close a connection as soon as no thread is in a call on it."""
-    while True:
-        try:
-            return connection.close()
-        except duckdb.Error as error:
-            if "busy" not in str(error):
-                raise
-            time.sleep(0.001)
-
-
-def insert(cursor: duckdb.DuckDBPyConnection, table: str, types: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+def insert(cursor: Cursor, table: str, types: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Insert rows, bound column by column as typed lists; `table` and `types` are ours, never a user's."""
     values = ", ".join(f"unnest(?::{type_}[])" for type_ in types)
     for begin in range(0, len(rows), _CHUNK):

@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-import duckdb
-
 from holdstill.policy import Policy
 from holdstill.schema import Field, Schema
 from holdstill.stores.base import Generation, PreparedDocument
+from holdstill.stores.duckdb.connection import Cursor
 from holdstill.stores.duckdb.database import SQL_TYPES, column, insert
 from holdstill.stores.duckdb.index import Index
 from holdstill.stores.duckdb.segments import Entry
-
-Cursor = duckdb.DuckDBPyConnection
 
 
 def scalar(cursor: Cursor, sql: str) -> int:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +15,7 @@ from holdstill.errors import NotWritable
 from holdstill.stores.base import PreparedDocument, Progress
 from holdstill.stores.duckdb import arrays, segment
 from holdstill.stores.duckdb.arrays import Arrays
+from holdstill.stores.duckdb.connection import Cursor
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Entry:
     bytes: int
 
 
-def entries(cursor: duckdb.DuckDBPyConnection) -> list[Entry]:
+def entries(cursor: Cursor) -> list[Entry]:
     """The segments of the newest commit, in row order."""
     rows = cursor.execute("SELECT name, first_row, passages, commit, bytes FROM segments ORDER BY first_row").fetchall()
     return [Entry(*row) for row in rows]
@@ -83,7 +83,7 @@ def build(
     return segment.build(terms(), starts, stack(vectors, total, dimensions))
 
 
-def rebuild(cursor: duckdb.DuckDBPyConnection, entry: Entry, analyser: Analyser, dimensions: int | None) -> Arrays:
+def rebuild(cursor: Cursor, entry: Entry, analyser: Analyser, dimensions: int | None) -> Arrays:
     """The segment again, from the rows of the database that it is derived from."""
     rows = cursor.execute(
         "SELECT p.content, c.title, p.headings, p.text, p.vector FROM passages p JOIN contents c USING (content) "

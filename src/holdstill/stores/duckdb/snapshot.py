@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,7 +25,8 @@ from holdstill.stores.base import (
     StoredDocument,
     StoredPassage,
 )
-from holdstill.stores.duckdb.database import column, reading
+from holdstill.stores.duckdb.connection import Connection
+from holdstill.stores.duckdb.database import column
 from holdstill.stores.duckdb.index import Index
 from holdstill.stores.duckdb.rows import from_column
 from holdstill.words import Requirement, holding, in_unit, of_leaf, required
@@ -44,7 +44,7 @@ class DuckDBSnapshot:
     policy: Policy | None
     policy_version: int | None
     index: Index = field(repr=False)
-    connection: duckdb.DuckDBPyConnection = field(repr=False)
+    connection: Connection = field(repr=False)
 
     # -- constraints -----------------------------------------------------------------------------
 
@@ -218,9 +218,9 @@ class DuckDBSnapshot:
         return {source: np.frombuffer(vector, dtype="<i2").astype(np.int16) for source, vector in rows}
 
     def _rows(self, sql: str, values: Sequence[object]) -> list[Any]:
-        with reading(self.connection) as cursor:
+        with self.connection.reading() as cursor:
             return cursor.execute(sql, values).fetchall()
 
     def _numpy(self, sql: str, values: Sequence[object]) -> dict[str, Any]:
-        with reading(self.connection) as cursor:
+        with self.connection.reading() as cursor:
             return cursor.execute(sql, values).fetchnumpy()

@@ -10,16 +10,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar
 
-import duckdb
-
 from holdstill.analysis import analyser
-from holdstill.errors import CollectionClosed, HoldstillError, NotWritable
+from holdstill.errors import HoldstillError, NotWritable
 from holdstill.policy import Policy
 from holdstill.schema import Field, Schema
 from holdstill.stores.base import Capabilities, Generation, PreparedDocument, Progress
 from holdstill.stores.duckdb import arrays, database, rows, segment, segments
 from holdstill.stores.duckdb.arrays import Arrays, TornFile
-from holdstill.stores.duckdb.database import INDEX, reading, transaction
+from holdstill.stores.duckdb.connection import Cursor
+from holdstill.stores.duckdb.database import INDEX
 from holdstill.stores.duckdb.index import Index
 from holdstill.stores.duckdb.segments import Entry
 from holdstill.stores.duckdb.snapshot import DuckDBSnapshot
@@ -51,13 +50,12 @@ class DuckDBStore:
         self._lock = database.writer_lock(path)
         self._reload = threading.Lock()
         self._state: _State | None = None
-        self._closed = False
 
     @classmethod
     def create(cls, path: Path, generation: Generation, schema: Schema, lock_timeout: float) -> DuckDBStore:
         """Make a new collection and open it."""
 
-        def fill(cursor: duckdb.DuckDBPyConnection) -> None:
+        def fill(cursor: Cursor) -> None:
             rows.insert_generation(cursor, generation)
             for position, field in enumerate(schema):
                 rows.insert_field(cursor, position, field, 0)
@@ -67,9 +65,8 @@ class DuckDBStore:
 
     def close(self) -> None:
         """See `holdstill.stores.base.Store.close`."""
-        self._closed = True
+        self._connection.close()
         self._state = None
-        database.close(self._connection)
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -78,9 +75,7 @@ class DuckDBStore:
         return self._current().snapshot
 
     def _current(self) -> _State:
-        if self._closed:
-            raise CollectionClosed(f"{self._path} was closed", hint="Open it again")
-        with reading(self._connection) as cursor:
+        with self._connection.reading() as cursor:
             changes = rows.scalar(cursor, "SELECT value FROM meta WHERE key = 'changes'")
         state = self._state
         if state is not None and state.changes == changes:
@@ -91,7 +86,7 @@ class DuckDBStore:
             return self._state
 
     def _load(self) -> _State:
-        with transaction(self._connection) as cursor:
+        with self._connection.transaction() as cursor:
             generation = rows.read_generation(cursor)
             schema = rows.read_schema(cursor)
             version, policy = rows.read_policy(cursor, schema)
@@ -107,7 +102,7 @@ class DuckDBStore:
             )
             return _State(rows.scalar(cursor, "SELECT value FROM meta WHERE key = 'changes'"), snapshot, tuple(listed))
 
-    def _open(self, cursor: duckdb.DuckDBPyConnection, entry: Entry, generation: Generation) -> Arrays:
+    def _open(self, cursor: Cursor, entry: Entry, generation: Generation) -> Arrays:
         """The segment's arrays: those on disk, or, where they are torn, the same ones made again in memory."""
         try:
             return segments.load(self._path / INDEX, entry)
@@ -214,9 +209,9 @@ class DuckDBStore:
             )
 
     @contextmanager
-    def _change(self, commit: int | None = None, kind: str = "") -> Iterator[duckdb.DuckDBPyConnection]:
+    def _change(self, commit: int | None = None, kind: str = "") -> Iterator[Cursor]:
         """One transaction that changes the collection, and is a commit if it has a number."""
-        with transaction(self._connection) as cursor:
+        with self._connection.transaction() as cursor:
             cursor.execute("UPDATE meta SET value = value + 1 WHERE key = 'changes'")
             if commit is not None:
                 generation = rows.scalar(cursor, "SELECT max(generation) FROM generations")

@@ -1,0 +1,97 @@
+"""Making and opening collections: `create`, `open`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from holdstill._version import __version__
+from holdstill.analysis import analyser as analyser_of
+from holdstill.collection import Collection
+from holdstill.embedding import DEFAULT, Embedder
+from holdstill.models import chosen, matching
+from holdstill.schema import Schema
+from holdstill.splitting import PROFILE
+from holdstill.stores.base import Generation
+
+LOCK_TIMEOUT = 10.0  #: seconds to wait for another process, unless said otherwise
+
+
+def create(
+    path: str | os.PathLike[str],
+    *,
+    schema: Schema | Mapping[str, str] | None = None,
+    analyser: str = "simple",
+    embedder: str | Embedder = DEFAULT,
+    vector_model: str | None = None,
+    lock_timeout: float = LOCK_TIMEOUT,
+) -> Collection:
+    """Make an empty collection at a path where nothing is, and open it.
+
+    Args:
+        path: the directory to make.
+        schema: the fields that can be filtered on: a `Schema`, or names and types.
+        analyser: `simple` or `english`.
+        embedder: `minilm` (bundled, offline), `none` (words only), or an `Embedder`.
+        vector_model: declares that the documents bring vectors, and names their model; 1 to 4,096 dimensions, as the
+            first one has. Not together with an embedder's name; an `Embedder` object of that name may be given too.
+        lock_timeout: seconds to wait for another process to let go.
+
+    Raises:
+        holdstill.CollectionExists: something is at the path already.
+        holdstill.InvalidSchema: a field has a bad name or an unknown type.
+        holdstill.InvalidInput: an unknown analyser or embedder.
+        holdstill.EmbedderFailed: the embedder's vectors depend on their neighbours in a batch.
+        holdstill.NotWritable: the directory cannot be made.
+    """
+    from holdstill.stores.duckdb.store import DuckDBStore
+
+    analyser_of(analyser)
+    fields = schema if isinstance(schema, Schema) else Schema.of(schema or {})
+    model = chosen(embedder, vector_model)
+    if vector_model is not None:
+        name, digest, dimensions = vector_model, f"declared:{vector_model}", None
+    elif model is None:
+        name, digest, dimensions = "none", None, None
+    else:
+        name, digest, dimensions = model.name, model.digest, model.dimensions
+    brought = vector_model is not None
+    generation = Generation(1, analyser, name, brought, digest, dimensions, PROFILE, _made_with())
+    store = DuckDBStore.create(Path(path), generation, fields, lock_timeout)
+    return Collection(Path(path), store, model)
+
+
+def open(  # noqa: A001 - reads `holdstill.open`, as `gzip.open` does
+    path: str | os.PathLike[str], *, embedder: Embedder | None = None, lock_timeout: float = LOCK_TIMEOUT
+) -> Collection:
+    """Open a collection.
+
+    Args:
+        path: its directory.
+        embedder: embeds questions, and documents to be added, where the collection's model is not the bundled one.
+        lock_timeout: seconds to wait for another process to let go: one process at a time may have it open.
+
+    Raises:
+        holdstill.CollectionNotFound: there is nothing at the path.
+        holdstill.NotACollection: what is there is not a collection.
+        holdstill.NewerFormat: a newer holdstill wrote it.
+        holdstill.CollectionBusy: another process has it open.
+        holdstill.ModelMismatch: the embedder is of another model than the rows.
+    """
+    from holdstill.stores.duckdb.store import DuckDBStore
+
+    store = DuckDBStore(Path(path), lock_timeout)
+    try:
+        if embedder is not None:
+            matching(store.snapshot().generation, embedder)
+        return Collection(Path(path), store, embedder)
+    except BaseException:
+        store.close()
+        raise
+
+
+def _made_with() -> str:
+    from importlib import metadata
+
+    return f"holdstill {__version__}, onnxruntime {metadata.version('onnxruntime')}"

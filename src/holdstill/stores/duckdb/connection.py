@@ -1,0 +1,100 @@
+"""The database of a collection, open: shared by threads, closed when no statement runs, its failures told as ours."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import duckdb
+
+from holdstill.errors import CollectionClosed, CorruptCollection, HoldstillError, NotWritable
+
+Cursor = duckdb.DuckDBPyConnection
+
+
+class Connection:
+    """A DuckDB connection that any number of threads may use, each through a cursor of its own."""
+
+    def __init__(self, path: Path, connection: duckdb.DuckDBPyConnection) -> None:
+        self._path = path
+        self._connection = connection
+        self._changed = threading.Condition()
+        self._readers: set[object] = set()
+        self._closed = False
+
+    @contextmanager
+    def reading(self) -> Iterator[Cursor]:
+        """A cursor.
+
+        Raises:
+            holdstill.CollectionClosed: the connection was closed.
+            holdstill.CorruptCollection: what is read is damaged.
+            KeyboardInterrupt: Ctrl-C, also where it stopped a statement.
+        """
+        reader = object()
+        try:
+            with self._changed:
+                if self._closed:
+                    raise CollectionClosed(f"{self._path} was closed", hint="Open it again")
+                self._readers.add(reader)
+            with _told(), self._connection.cursor() as cursor:
+                yield cursor
+        finally:
+            with self._changed:
+                self._readers.discard(reader)
+                self._changed.notify_all()
+
+    @contextmanager
+    def transaction(self) -> Iterator[Cursor]:
+        """A cursor inside one transaction: all of it, or none.
+
+        Raises:
+            As `reading`, and holdstill.NotWritable: the commit cannot be written.
+        """
+        with self.reading() as cursor:
+            cursor.begin()
+            try:
+                yield cursor
+            except BaseException:
+                with suppress(duckdb.Error):  # what went wrong first says more; closing the cursor rolls back too
+                    cursor.rollback()
+                raise
+            cursor.commit()
+
+    def close(self) -> None:
+        """Let no new cursor begin, wait for those at work, and close.
+
+        DuckDB refuses to close under a running statement, and cuts off one whose rows are not fetched yet.
+        """
+        with self._changed:
+            self._closed = True
+            self._changed.wait_for(lambda: not self._readers)
+            self._connection.close()
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except duckdb.Error as error:
+        failure = _failure(str(error).splitlines()[0])
+        if failure is None:
+            raise
+        raise failure from error
+    except RuntimeError as error:
+        if type(error) is RuntimeError and str(error) == "Query interrupted":
+            raise KeyboardInterrupt from error
+        raise
+
+
+def _failure(message: str) -> HoldstillError | None:
+    """What a message of DuckDB means; None where it can only be a fault of ours."""
+    if "Could not write" in message:
+        return NotWritable("the collection cannot be written; nothing was changed", field="path", hint=message)
+    if "Corrupt database file" in message or "Could not read" in message:
+        return CorruptCollection(
+            f"the database is damaged: {message}", field="path", hint="Restore the directory from a backup"
+        )
+    return None
