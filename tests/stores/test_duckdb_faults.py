@@ -271,9 +271,6 @@ def test_a_torn_index_changes_no_answer_and_is_rebuilt_as_it_was(
     with hs.open(path, embedder=Hashed()) as collection:
         assert whole_answer(collection, *QUESTIONS) == answers
         assert contents_of(collection) == contents
-        found = collection.check()
-        assert len(found) in (1, 2)
-        assert all("rebuilt from the database" in each for each in found)
         assert [file.read_bytes() for file in segment_files(path)] == files
         assert collection.check() == []
         assert whole_answer(collection, *QUESTIONS) == answers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -82,10 +82,14 @@ class DuckDBStore:
             return state
         with self._reload:
             if self._state is None or self._state.changes != changes:
-                self._state = self._load()
+                torn: dict[Entry, Arrays] = {}
+                self._state = self._load(torn)
+                if self._save(torn):
+                    self._state = self._load({})
             return self._state
 
-    def _load(self) -> _State:
+    def _load(self, torn: dict[Entry, Arrays]) -> _State:
+        """The newest commit; segments that had to be made again are put into `torn`."""
         with self._connection.transaction() as cursor:
             generation = rows.read_generation(cursor)
             schema = rows.read_schema(cursor)
@@ -97,17 +101,35 @@ class DuckDBStore:
                 schema=schema,
                 policy=policy,
                 policy_version=version,
-                index=Index(tuple(self._open(cursor, entry, generation) for entry in listed)),
+                index=Index(tuple(self._open(cursor, entry, generation, torn) for entry in listed)),
                 connection=self._connection,
             )
             return _State(rows.scalar(cursor, "SELECT value FROM meta WHERE key = 'changes'"), snapshot, tuple(listed))
 
-    def _open(self, cursor: Cursor, entry: Entry, generation: Generation) -> Arrays:
-        """The segment's arrays: those on disk, or, where they are torn, the same ones made again in memory."""
+    def _open(self, cursor: Cursor, entry: Entry, generation: Generation, torn: dict[Entry, Arrays]) -> Arrays:
+        """The segment's arrays: those on disk, or, where they are torn, the same ones made again."""
         try:
             return segments.load(self._path / INDEX, entry)
         except TornFile:
-            return segments.rebuild(cursor, entry, analyser(generation.analyser), generation.dimensions)
+            torn[entry] = segments.rebuild(cursor, entry, analyser(generation.analyser), generation.dimensions)
+            return torn[entry]
+
+    def _save(self, torn: Mapping[Entry, Arrays]) -> bool:
+        """Write segments that were made again, so that it is done once; where that cannot be, memory serves.
+
+        A writer at work is not waited for: it may be waiting for this very thread.
+        """
+        if not torn or not self._writable or not self._lock.acquire(blocking=False):
+            return False
+        try:
+            with suppress(HoldstillError):
+                for entry, contents in torn.items():
+                    self._mend(entry, contents)
+                self._sweep()
+                return True
+            return False
+        finally:
+            self._lock.release()
 
     # -- writing ---------------------------------------------------------------------------------
 
@@ -197,16 +219,20 @@ class DuckDBStore:
                     arrays.verify(self._path / INDEX / entry.name, commit=entry.commit, length=entry.bytes)
                 except TornFile as error:
                     found.append(f"{error}; rebuilt from the database")
-                    self._mend(entry, state.snapshot.generation)
+                    self._mend(entry)
             self._sweep()
         return found
 
-    def _mend(self, entry: Entry, generation: Generation) -> None:
+    def _mend(self, entry: Entry, contents: Arrays | None = None) -> None:
+        """Put a new file in the place of a segment's, unless a commit has done so meanwhile."""
         with self._change() as cursor:
-            contents = segments.rebuild(cursor, entry, analyser(generation.analyser), generation.dimensions)
-            rows.replace_segments(
-                cursor, [entry], segments.save(self._path / INDEX, contents, entry.first_row, entry.commit)
-            )
+            if entry not in segments.entries(cursor):
+                return
+            if contents is None:
+                generation = rows.read_generation(cursor)
+                contents = segments.rebuild(cursor, entry, analyser(generation.analyser), generation.dimensions)
+            saved = segments.save(self._path / INDEX, contents, entry.first_row, entry.commit)
+            rows.replace_segments(cursor, [entry], saved)
 
     @contextmanager
     def _change(self, commit: int | None = None, kind: str = "") -> Iterator[Cursor]:
@@ -220,4 +246,6 @@ class DuckDBStore:
             yield cursor
 
     def _sweep(self) -> None:
-        segments.sweep(self._path / INDEX, self._current().entries)
+        with self._connection.reading() as cursor:
+            listed = segments.entries(cursor)
+        segments.sweep(self._path / INDEX, listed)
