@@ -423,5 +423,76 @@ def test_one_document_where_a_list_belongs_is_a_typed_error(tmp_path: Path) -> N
 
 
 def test_weights_that_are_no_mapping_are_a_typed_error() -> None:
-    with pytest.raises(hs.InvalidQuery, match="weights cannot be read"):
+    with pytest.raises(hs.InvalidInput, match="weights cannot be read"):
         hs.Settings(weights=5)
+
+
+@pytest.mark.parametrize("operator", ["false", "no", 1, 0, None, {"id": "a"}])
+def test_what_merely_counts_as_true_makes_no_operator(tmp_path: Path, operator: object) -> None:
+    with hs.create(tmp_path / "c.hs", embedder="none", schema={"team": "str"}) as collection:
+        collection.add([hs.Document("a", "memo", fields={"team": "x"})])
+        collection.set_policy("team = principal.team")
+        for call in (collection.search, collection.get, collection.delete):
+            with pytest.raises(hs.InvalidInput, match="operator cannot be used"):
+                call("a", operator=operator)
+        assert collection.count(operator=True) == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda path: hs.create(path, schema=["n"]),
+        lambda path: hs.create(path, schema="n:int"),
+        lambda path: hs.create(path, embedder=None),
+        lambda path: hs.create(path, embedder=5),
+        lambda path: hs.create(path, vector_model=5),
+        lambda path: hs.create(path, vector_model=" "),
+        lambda path: hs.create(path, lock_timeout="x"),
+        lambda path: hs.create(5),
+        lambda path: hs.create("a\0b"),
+        lambda path: hs.open(None),
+        lambda path: hs.open(path, lock_timeout=-1),
+        lambda path: hs.read(None),
+        lambda path: hs.read(5),
+        lambda path: hs.read([5]),
+    ],
+)
+def test_making_opening_and_reading_with_the_wrong_type_is_a_typed_error(tmp_path: Path, call: Any) -> None:
+    with pytest.raises(hs.InvalidInput) as caught:
+        call(tmp_path / "c.hs")
+    assert caught.value.field is not None
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_embedder_is_an_object_where_a_collection_is_opened(tmp_path: Path) -> None:
+    hs.create(tmp_path / "c.hs", embedder="none").close()
+    with pytest.raises(hs.InvalidInput, match="the embedder cannot be used"):
+        hs.open(tmp_path / "c.hs", embedder="minilm")
+    hs.open(tmp_path / "c.hs").close()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("update", {"ids": "a", "fields": ["n"]}),
+        ("delete", {"ids": 5}),
+        ("delete", {"ids": None}),
+        ("delete", {"ids": ["a", 5]}),
+        ("search", {"text": "x", "where": "team = :a", "params": [1]}),
+        ("get", {"id": 5}),
+    ],
+)
+def test_writing_and_asking_with_the_wrong_type_is_a_typed_error(
+    tmp_path: Path, name: str, arguments: dict[str, Any]
+) -> None:
+    with (
+        hs.create(tmp_path / "c.hs", embedder="none", schema={"team": "str"}) as collection,
+        pytest.raises(hs.InvalidInput),
+    ):
+        getattr(collection, name)(**arguments)
+
+
+def test_a_single_path_is_read_as_a_list_of_one(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("words")
+    for paths in (tmp_path / "a.txt", str(tmp_path / "a.txt"), [str(tmp_path / "a.txt")]):
+        assert [row.document.id for row in hs.read(paths)] == ["a.txt"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from holdstill.arguments import as_flag
 from holdstill.errors import InvalidPrincipal, OperatorRequired, PrincipalRequired
 from holdstill.policy import Principal
 from holdstill.predicate import Predicate
@@ -20,6 +21,7 @@ def permission(snapshot: Snapshot, principal: Asking, *, operator: bool) -> Pred
 
     Raises:
         holdstill.InvalidPrincipal: the principal is malformed, or was named together with the operator.
+        holdstill.InvalidInput: `operator` is neither True nor False.
         holdstill.PrincipalRequired: a policy is in force and nobody was named.
     """
     caller = _caller(principal, operator=operator)
@@ -41,6 +43,7 @@ def require_operator(snapshot: Snapshot, principal: Asking, *, operator: bool) -
 
     Raises:
         holdstill.InvalidPrincipal: the principal is malformed, or was named together with the operator.
+        holdstill.InvalidInput: `operator` is neither True nor False.
         holdstill.OperatorRequired: a policy is in force and the caller is not the operator.
     """
     _caller(principal, operator=operator)
@@ -53,7 +56,7 @@ def require_operator(snapshot: Snapshot, principal: Asking, *, operator: bool) -
 
 
 def _caller(principal: Asking, *, operator: bool) -> Principal | None:
-    if principal is not None and operator:
+    if as_flag("operator", operator) and principal is not None:
         raise InvalidPrincipal(
             "a principal and the operator were both named", field="principal", expected="one of the two", got=principal
         )

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from holdstill.access import Asking, permission, require_operator
 from holdstill.adding import add
 from holdstill.analysis import analyser as analyser_of
+from holdstill.arguments import as_ids, as_mapping
 from holdstill.document import Document
 from holdstill.embedding import Embedder, Embedding
 from holdstill.errors import InvalidInput, InvalidQuery, InvalidVector, ModelMismatch, NotFound
@@ -132,7 +133,8 @@ class Collection:
         """
         snapshot = self._store.snapshot()
         allowed = permission(snapshot, principal, operator=operator)
-        found = snapshot.document(id, allowed) if _storable(id) else None
+        (named,) = as_ids([id])
+        found = snapshot.document(named, allowed) if _storable(named) else None
         if found is None:
             raise NotFound("there is no such document", field="id", got=id, hint="Ids are matched byte for byte")
         return found
@@ -252,11 +254,12 @@ class Collection:
             holdstill.OperatorRequired: the collection has a policy and the caller is not the operator.
         """
         require_operator(self._store.snapshot(), principal, operator=operator)
-        if not fields:
+        given = as_mapping("fields", fields)
+        if not given:
             raise InvalidQuery("an update sets nothing", field="fields", expected="at least one field")
         with self._store.writing():
             snapshot = self._store.snapshot()
-            values = {name: snapshot.schema[name].accept(value) for name, value in fields.items()}
+            values = {name: snapshot.schema[name].accept(value) for name, value in given.items()}
             found, missing = self._named(snapshot, ids, _predicate(where, params))
             changed = _updated(snapshot, found, values)
             commit = self._store.put(changed, None) if changed else snapshot.commit
@@ -323,7 +326,7 @@ class Collection:
         self, snapshot: Snapshot, ids: str | Iterable[str], where: Predicate | None
     ) -> tuple[list[str], tuple[str, ...]]:
         """The documents that a write is about, and the ids that are not there."""
-        named = [ids] if isinstance(ids, str) else list(dict.fromkeys(ids))
+        named = as_ids(ids)
         if bool(named) == (where is not None):
             raise InvalidQuery(
                 "a write must say which documents it is about", field="ids", expected="either ids or `where`", got=named
@@ -334,14 +337,8 @@ class Collection:
         return [id_ for id_ in named if id_ in live], tuple(id_ for id_ in named if id_ not in live)
 
 
-def _storable(id: object) -> bool:  # noqa: A002 - the field's name everywhere
-    """Whether a document could have this id at all.
-
-    Raises:
-        holdstill.InvalidQuery: it is not text.
-    """
-    if not isinstance(id, str):
-        raise InvalidQuery("an id is text", field="id", expected="a string", got=id)
+def _storable(id: str) -> bool:  # noqa: A002 - the field's name everywhere
+    """Whether a document could have this id at all."""
     return clean(id) == id
 
 
@@ -357,7 +354,7 @@ def _updated(snapshot: Snapshot, ids: Sequence[str], values: Mapping[str, Any]) 
 
 def _predicate(where: Where, params: Mapping[str, object] | None) -> Predicate | None:
     if isinstance(where, str):
-        return parse(where, params)
+        return parse(where, None if params is None else as_mapping("params", params))
     if where is not None and not isinstance(where, Predicate):
         raise InvalidQuery("where cannot be used", field="where", expected="a predicate or its SQL spelling", got=where)
     if params:

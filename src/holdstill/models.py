@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from holdstill.embedding import DEFAULT, Embedder, check_shape, load, require_invariant
-from holdstill.errors import ModelMismatch
+from holdstill.errors import InvalidInput, ModelMismatch
 from holdstill.stores.base import Generation
 
 
 def chosen(embedder: str | Embedder, vector_model: str | None) -> Embedder | None:
     """The embedder that a new collection is to use, checked."""
+    if vector_model is not None and not (isinstance(vector_model, str) and vector_model.strip()):
+        raise InvalidInput(
+            "the model of the vectors needs a name",
+            field="vector_model",
+            expected="a name that is not blank",
+            got=vector_model,
+        )
     if isinstance(embedder, str):
         return None if embedder == "none" or vector_model is not None else load(embedder)
     check_shape(embedder)
@@ -25,13 +32,14 @@ def chosen(embedder: str | Embedder, vector_model: str | None) -> Embedder | Non
 
 def matching(generation: Generation, embedder: Embedder | None) -> Embedder | None:
     """The embedder to use with a generation: the one given, or the bundled one, if it is of the rows' model."""
+    if embedder is not None:
+        check_shape(embedder)
     if not generation.dense:
         return None
     if embedder is None:
         if generation.brought or generation.embedder != DEFAULT:
             return None
         embedder = load(DEFAULT)
-    check_shape(embedder)
     same = embedder.name == generation.embedder if generation.brought else embedder.digest == generation.model
     if not same or generation.dimensions not in (None, embedder.dimensions):
         raise ModelMismatch(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 
 from holdstill._version import __version__
 from holdstill.analysis import analyser as analyser_of
+from holdstill.arguments import as_path, as_seconds
 from holdstill.collection import Collection
 from holdstill.embedding import DEFAULT, Embedder
 from holdstill.models import chosen, matching
@@ -47,8 +47,9 @@ def create(
     """
     from holdstill.stores.duckdb.store import DuckDBStore
 
+    directory, timeout = as_path("path", path), as_seconds("lock_timeout", lock_timeout)
     analyser_of(analyser)
-    fields = schema if isinstance(schema, Schema) else Schema.of(schema or {})
+    fields = schema if isinstance(schema, Schema) else Schema.of({} if schema is None else schema)
     model = chosen(embedder, vector_model)
     if vector_model is not None:
         name, digest, dimensions = vector_model, f"declared:{vector_model}", None
@@ -58,8 +59,8 @@ def create(
         name, digest, dimensions = model.name, model.digest, model.dimensions
     brought = vector_model is not None
     generation = Generation(1, analyser, name, brought, digest, dimensions, PROFILE, _made_with())
-    store = DuckDBStore.create(Path(path), generation, fields, lock_timeout)
-    return Collection(Path(path), store, model)
+    store = DuckDBStore.create(directory, generation, fields, timeout)
+    return Collection(directory, store, model)
 
 
 def open(  # noqa: A001 - reads `holdstill.open`, as `gzip.open` does
@@ -81,11 +82,12 @@ def open(  # noqa: A001 - reads `holdstill.open`, as `gzip.open` does
     """
     from holdstill.stores.duckdb.store import DuckDBStore
 
-    store = DuckDBStore(Path(path), lock_timeout)
+    directory = as_path("path", path)
+    store = DuckDBStore(directory, as_seconds("lock_timeout", lock_timeout))
     try:
         if embedder is not None:
             matching(store.snapshot().generation, embedder)
-        return Collection(Path(path), store, embedder)
+        return Collection(directory, store, embedder)
     except BaseException:
         store.close()
         raise

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from holdstill.arguments import as_mapping, as_strings
 from holdstill.errors import EmptyQuery, FusedScoreThreshold, InvalidQuery
 
 if TYPE_CHECKING:
@@ -61,11 +62,7 @@ class Settings:
             check_whole("depth", self.depth, 1)
         if self.syntax not in get_args(Syntax):
             raise InvalidQuery("unknown syntax", field="syntax", expected="'plain' or 'web'", got=self.syntax)
-        if not isinstance(self.weights, Mapping):
-            raise InvalidQuery(
-                "weights cannot be read", field="weights", expected="a number for each arm", got=self.weights
-            )
-        weights = {arm: _weight(arm, weight) for arm, weight in self.weights.items()}
+        weights = {arm: _weight(arm, weight) for arm, weight in as_mapping("weights", self.weights).items()}
         object.__setattr__(self, "weights", MappingProxyType(weights))
 
     def weight(self, arm: str) -> Fraction:
@@ -133,7 +130,7 @@ class Query:
         if not isinstance(self.settings, Settings):
             raise InvalidQuery("settings cannot be used", field="settings", expected="a Settings", got=self.settings)
         for name, words in (("must", self.must), ("must_not", self.must_not)):
-            object.__setattr__(self, name, _strings(name, words))
+            object.__setattr__(self, name, as_strings(name, words))
         self._check_arms()
         self._check_asked()
 
@@ -145,7 +142,7 @@ class Query:
     def _check_arms(self) -> None:
         if self.arms is None:
             return
-        object.__setattr__(self, "arms", _strings("arms", self.arms))
+        object.__setattr__(self, "arms", as_strings("arms", self.arms))
         known = all(arm in ARMS for arm in self.arms)
         if not self.arms or not known or len(set(self.arms)) != len(self.arms):
             raise InvalidQuery(
@@ -171,12 +168,6 @@ class Query:
 
 
 _PRINTABLE = re.compile(r"\w|[^\s\u200b-\u200f\u2060\ufeff]")
-
-
-def _strings(name: str, values: object) -> tuple[str, ...]:
-    if isinstance(values, (list, tuple)) and all(isinstance(value, str) for value in values):
-        return tuple(values)
-    raise InvalidQuery(f"{name} cannot be used", field=name, expected="a list of strings", got=values)
 
 
 def parse_order_by(order: object) -> tuple[str, bool]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, Literal, cast, get_args
 
+from holdstill.arguments import as_mapping
 from holdstill.errors import InvalidDocument, InvalidSchema, UnknownField
 from holdstill.text import clean
 
@@ -185,7 +186,8 @@ class Schema:
     @classmethod
     def of(cls, types: Mapping[str, str]) -> Schema:
         """A schema from names and types: `Schema.of({"years_exp": "int"})`."""
-        return cls(tuple(Field(name, cast(FieldType, type_)) for name, type_ in types.items()))
+        named = as_mapping("schema", types)
+        return cls(tuple(Field(name, cast(FieldType, type_)) for name, type_ in named.items()))
 
     def __iter__(self) -> Iterator[Field]:
         return iter(self.fields)

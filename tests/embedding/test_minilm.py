@@ -194,3 +194,11 @@ def test_threads_that_meet_at_the_first_use_load_one_session(monkeypatch: pytest
 def test_the_weights_are_not_in_this_package() -> None:
     data = Path(str(resources.files("holdstill.embedding"))) / "data"
     assert sorted(path.name for path in data.iterdir()) == ["NOTICE", "minilm-vocab.txt"]
+
+
+@pytest.mark.model
+def test_the_model_reports_to_nobody_and_leaves_nothing_in_home(tmp_path: Path) -> None:
+    code = "from holdstill.embedding import load; load().embed(['text']); import time; time.sleep(1)"
+    environment = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    subprocess.run([sys.executable, "-c", code], env=environment | {"HOME": str(tmp_path)}, check=True)
+    assert list(tmp_path.rglob("*")) == []

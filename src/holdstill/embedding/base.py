@@ -12,6 +12,7 @@ from holdstill.errors import EmbedderFailed, HoldstillError, InvalidInput
 
 MAX_DIMENSIONS = 4096
 MIN_WINDOW = 16
+_MEMBERS = ("name", "dimensions", "window", "digest", "count_tokens", "embed")
 
 
 class Embedder(Protocol):
@@ -60,6 +61,15 @@ def check_shape(embedder: Embedder) -> None:
     Raises:
         holdstill.InvalidInput: its name, dimensions, window or digest is not what the protocol asks.
     """
+    lacking = [member for member in _MEMBERS if not hasattr(embedder, member)]
+    if lacking:
+        raise InvalidInput(
+            "the embedder cannot be used",
+            field="embedder",
+            expected="an object with " + ", ".join(_MEMBERS),
+            got=embedder,
+            hint="It lacks " + ", ".join(lacking),
+        )
     name, digest, window = embedder.name, embedder.digest, embedder.window
     expectations = (
         ("name", name, isinstance(name, str) and bool(name.strip()), "a name that is not blank"),

@@ -170,6 +170,8 @@ def _load_tokenizer() -> tokenizers.Tokenizer:
 
 
 def _load_session() -> onnxruntime.InferenceSession:
+    # It reports to its makers from the moment it is imported, and leaves files in HOME, unless this is set before.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     try:
         import onnxruntime
     except ImportError as error:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from pathlib import Path
 
+from holdstill.arguments import as_paths
 from holdstill.document import Document
 from holdstill.ingest.files import Format, Kind, Source, locate
 from holdstill.ingest.grouping import grouped
@@ -42,11 +43,16 @@ class Reading(Iterator[Row | Refused]):
         return next(self._rows)
 
 
-def read(paths: Sequence[Path], *, format: Format = "auto", keys: Keys = _DEFAULT_KEYS) -> Reading:  # noqa: A002
+def read(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    format: Format = "auto",  # noqa: A002 - the word for it
+    keys: Keys = _DEFAULT_KEYS,
+) -> Reading:
     """What the files and folders hold, in order: the files as given, a folder's by their paths.
 
     Args:
-        paths: files and folders. A folder is read whole, but for hidden files and those of no known kind.
+        paths: a file or a folder, or several. A folder is read whole, but for hidden files and those of no known kind.
         format: what the files are; `auto` goes by their names. In a folder, only files of that kind are read.
         keys: which keys or columns to read; they mean nothing for Markdown and text.
 
@@ -58,7 +64,7 @@ def read(paths: Sequence[Path], *, format: Format = "auto", keys: Keys = _DEFAUL
         holdstill.InvalidInput: no such format.
         holdstill.MalformedInput: a path does not exist, is of no known kind, or holds nothing to read.
     """
-    located = locate(paths, format)
+    located = locate(as_paths("paths", paths), format)
     rows: Iterator[Row | Refused] = chain.from_iterable(_rows(source, keys) for source in located.sources)
     notes = located.notes
     if keys.document is not None:
