@@ -55,8 +55,8 @@ def test_principals_are_frozen():
         ([], "a principal is an object"),
         ({}, "must have an id"),
         ({"groups": []}, "must have an id"),
-        ({"id": None}, "id cannot be used"),
-        ({"id": 5}, "id cannot be used"),
+        ({"id": None}, "id must be a string"),
+        ({"id": 5}, "id must be a string"),
         ({"id": ""}, "must have a name"),
         ({"id": " "}, "must have a name"),
         ({"id": "a\x00"}, "id cannot be used"),
@@ -64,15 +64,15 @@ def test_principals_are_frozen():
         ({"id": "ana", "tenant": "acme"}, "no such key"),
         ({"id": "ana", "Groups": []}, "no such key"),
         ({"id": "ana", 5: []}, "no such key"),
-        ({"id": "ana", "groups": "staff"}, "groups is a list"),
-        ({"id": "ana", "groups": None}, "groups is a list"),
-        ({"id": "ana", "groups": {"staff": 1}}, "groups is a list"),
-        ({"id": "ana", "groups": ["staff", 5]}, "groups cannot be used"),
-        ({"id": "ana", "groups": [None]}, "groups cannot be used"),
-        ({"id": "ana", "groups": ["a\x00"]}, "groups cannot be used"),
+        ({"id": "ana", "groups": "staff"}, "groups must be a list of strings"),
+        ({"id": "ana", "groups": None}, "groups must be a list of strings"),
+        ({"id": "ana", "groups": {"staff": 1}}, "groups must be a list of strings"),
+        ({"id": "ana", "groups": ["staff", 5]}, "groups must be a list of strings"),
+        ({"id": "ana", "groups": [None]}, "groups must be a list of strings"),
+        ({"id": "ana", "groups": ["a\x00"]}, "group cannot be used"),
         ({"id": "ana", "attributes": []}, "attributes holds values by name"),
         ({"id": "ana", "attributes": None}, "attributes holds values by name"),
-        ({"id": "ana", "attributes": {5: "x"}}, "attributes cannot be used"),
+        ({"id": "ana", "attributes": {5: "x"}}, "an attribute's name must be a string"),
         ({"id": "ana", "attributes": {"id": "root"}}, "no attribute"),
         ({"id": "ana", "attributes": {"groups": ["root"]}}, "no attribute"),
         ({"id": "ana", "attributes": {"x": {"y": 1}}}, "attribute 'x' cannot be used"),
@@ -232,6 +232,21 @@ def test_moments_may_be_text():
 def test_policies_that_cannot_be(text, error):
     with pytest.raises(error):
         Policy.parse(text, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tenant = principle.tenant",
+        "principle.tenant = tenant",
+        "owner in principle.groups",
+        "has_any(acl, principle.groups)",
+    ],
+)
+def test_a_misspelled_principal_is_recognised(text):
+    with pytest.raises(errors.PredicateSyntax) as caught:
+        Policy.parse(text, SCHEMA)
+    assert (caught.value.got, caught.value.hint) == ("'principle' (str)", "Did you mean `principal`?")
 
 
 def test_a_policy_that_is_no_filter_says_so():

@@ -41,13 +41,13 @@ class Principal:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _check_string("id", self.id)
+        _check_string("a principal's id", self.id, "id")
         if not self.id.strip():
             raise InvalidPrincipal("a principal must have a name", field="id", expected="a string", got=self.id)
-        if not isinstance(self.groups, (list, tuple)):
-            raise InvalidPrincipal("groups is a list", field="groups", expected="a list of strings", got=self.groups)
+        if not isinstance(self.groups, (list, tuple)) or not all(isinstance(group, str) for group in self.groups):
+            raise InvalidPrincipal("groups must be a list of strings", field="groups", got=self.groups)
         for group in self.groups:
-            _check_string("groups", group)
+            _check_string("a principal's group", group, "groups")
         if not isinstance(self.attributes, Mapping):
             raise InvalidPrincipal(
                 "attributes holds values by name", field="attributes", expected="an object", got=self.attributes
@@ -79,19 +79,21 @@ class Principal:
         return cls(**obj)
 
 
-def _check_string(name: str, value: object) -> None:
+def _check_string(what: str, value: object, field: str) -> None:
+    if not isinstance(value, str):
+        raise InvalidPrincipal(f"{what} must be a string", field=field, got=value)
     # What `clean` would change is refused rather than cleaned: two principals must never become one.
-    if not isinstance(value, str) or clean(value) != value:
+    if clean(value) != value:
         raise InvalidPrincipal(
-            f"a principal's {name} cannot be used",
-            field=name,
-            expected="strings without NUL, lone surrogates or a byte-order mark",
+            f"{what} cannot be used",
+            field=field,
+            expected="a string without NUL, lone surrogates or a byte-order mark",
             got=value,
         )
 
 
 def _attribute(name: object, value: object) -> object:
-    _check_string("attributes", name)
+    _check_string("an attribute's name", name, "attributes")
     if name in ("id", "groups"):
         raise InvalidPrincipal(
             f"{name!r} is no attribute: principal.{name} is the principal's own {name}",
@@ -102,7 +104,7 @@ def _attribute(name: object, value: object) -> object:
     members = tuple(value) if isinstance(value, (list, tuple)) else (value,)
     for each in members:
         if isinstance(each, str):
-            _check_string(f"attribute {name!r}", each)
+            _check_string(f"the attribute {name!r}", each, str(name))
     if isinstance(value, (list, tuple)):
         homogeneous = all(isinstance(each, str) for each in members) or all(_is_int(each) for each in members)
         if homogeneous:

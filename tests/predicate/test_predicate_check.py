@@ -63,7 +63,16 @@ def test_what_does_not_fit(predicate):
     ("predicate", "message"),
     [
         (f.i == "5", "field 'i' is of type int; expected an integer, as in 5; got '5' (str)"),
-        (f.i == True, "field 'i' is of type int; expected an integer, as in 5; got True (bool)"),  # noqa: E712
+        *(
+            (
+                bare,
+                (
+                    "field 'i' is of type int, and only a bool field may stand alone or be true or false; "
+                    "expected an integer, as in 5"
+                ),
+            )
+            for bare in (f.i == True, parse("i"), parse("not i"))  # noqa: E712
+        ),
         (
             f.d >= "2018-01-01",
             (
@@ -83,9 +92,24 @@ def test_what_does_not_fit(predicate):
         (
             f.tags == "a",
             (
-                "field 'tags' is a list (str[]), which `=` does not compare; "
+                "field 'tags' is a list (str[]), and lists are not compared with `=` or `in`; "
                 "expected has(tags, ...), has_any(...) or has_all(...)"
             ),
+        ),
+        *(
+            (
+                predicate,
+                (
+                    f"field 'tags' is a list (str[]), and lists are not compared with {operators}; "
+                    "expected has(tags, ...), has_any(...) or has_all(...)"
+                ),
+            )
+            for predicate, operators in (
+                (parse("tags in ('a')"), "`=` or `in`"),
+                (parse("tags not in ('a')"), "`!=` or `not in`"),
+                (parse("tags in ('a', 'b')"), "`in`"),
+                (f.tags < "a", "`<`"),
+            )
         ),
         (f.s.has("a"), "field 's' is of type str, not a list; expected a comparison, such as s = ... or s in (...)"),
     ],

@@ -121,6 +121,27 @@ def test_the_message_says_where_and_what():
         parse("city = Berlin")
 
 
+@pytest.mark.parametrize("text", ["x >= {}", "x between {} and {}", "x in ({})", "{} <= x"])
+def test_a_date_without_quotes_is_shown_as_it_is_written(text):
+    with pytest.raises(errors.PredicateSyntax, match="a date is not in quotes") as caught:
+        parse(text.format(*["2025-01-01"] * 2))
+    assert caught.value.expected == "date '2025-01-01'"
+    assert caught.value.hint is None
+
+
+@pytest.mark.parametrize("text", ["date '2025-13-01'", "datetime '2025-01-01T00:00:00'"])
+def test_a_bad_date_says_what_is_wrong_with_it_and_no_more(text):
+    with pytest.raises(errors.PredicateSyntax, match="this is no date") as caught:
+        parse(f"x = {text}")
+    assert caught.value.hint is None
+
+
+def test_the_text_is_said_to_hold_the_title():
+    with pytest.raises(errors.PredicateSyntax) as caught:
+        parse("contains(title, 'payments')")
+    assert "title and headings included" in caught.value.expected
+
+
 @pytest.mark.parametrize("given_", [None, 5, b"x = 1", ["x = 1"]])
 def test_a_filter_is_a_text(given_):
     with pytest.raises(errors.PredicateSyntax, match="a filter is a text"):

@@ -97,7 +97,7 @@ class Column:
     def _only_text(self, name: str) -> None:
         if self._name != "text":
             raise InvalidPredicate(
-                f"{name} searches the text only",
+                f"{name} searches the text, title and headings included, and no field",
                 field=self._name,
                 expected=f"f.text.{name}(...)",
                 hint="A field's own value is compared with `==`, `isin` or, for lists, `has`",

@@ -13,7 +13,7 @@ from typing import cast
 
 from holdstill.errors import FusedScoreThreshold, TypeMismatch, UnknownField
 from holdstill.predicate.literals import Attribute, Value, identifier
-from holdstill.predicate.nodes import Compare, Has, Junction, Member, Not, Null, Predicate, has, join, member
+from holdstill.predicate.nodes import Compare, Has, Junction, Member, Not, Null, Operator, Predicate, has, join, member
 from holdstill.schema import INT64_MAX, INT64_MIN, Field, FieldType, Schema
 
 FUSED_SCORES = ("score", "rrf_score")
@@ -30,6 +30,8 @@ _IN_PYTHON = {
     "date": "Nothing is read out of a string; in Python, datetime.date(2018, 1, 1)",
     "datetime": "Nothing is read out of a string; in Python, datetime.datetime(2018, 1, 1, tzinfo=datetime.UTC)",
 }
+#: What `in` and `not in` of a single value have become.
+_LIKE_IN: dict[Operator, str] = {"=": "`=` or `in`", "!=": "`!=` or `not in`"}
 _CLASSES: dict[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "bool": (bool,), "str": (str,), "date": (date,), "datetime": (datetime,),
 }  # fmt: skip
@@ -71,13 +73,19 @@ def _field(name: str, schema: Schema) -> Field:
 
 
 def _compare(leaf: Compare, field: Field) -> Predicate:
-    _no_list(field, f"`{leaf.operator}`")
+    _no_list(field, _LIKE_IN.get(leaf.operator, f"`{leaf.operator}`"))
     if field.type == "bool" and leaf.operator not in ("=", "!="):
         raise TypeMismatch(
             f"field {field.name!r} is a bool, which has no order",
             field=field.name,
             expected="`=` or `!=`",
             got=leaf.operator,
+        )
+    if isinstance(leaf.value, bool) and field.type != "bool":  # as a bare name asks, where nobody wrote `true`
+        raise TypeMismatch(
+            f"field {field.name!r} is of type {field.type}, and only a bool field may stand alone or be true or false",
+            field=field.name,
+            expected=_EXPECTED[field.type],
         )
     value = _typed(field, field.type, leaf.value)
     if isinstance(value, int) and field.type == "float":
@@ -171,10 +179,10 @@ def _typed(field: Field, type_: FieldType, value: Value) -> Value:
     )
 
 
-def _no_list(field: Field, operator: str) -> None:
+def _no_list(field: Field, operators: str) -> None:
     if field.type.endswith("[]"):
         raise TypeMismatch(
-            f"field {field.name!r} is a list ({field.type}), which {operator} does not compare",
+            f"field {field.name!r} is a list ({field.type}), and lists are not compared with {operators}",
             field=field.name,
             expected=f"has({identifier(field.name)}, ...), has_any(...) or has_all(...)",
         )

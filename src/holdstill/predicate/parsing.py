@@ -19,6 +19,7 @@ reserves words that people use as names of fields (`date`, `order`, `end`, `form
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import cast
 
@@ -46,6 +47,7 @@ _OPERATORS: dict[str | None, Operator] = {
 _FLIPPED: dict[Operator, Operator] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _CONSTANTS = {"true": True, "false": False, "null": None}
 _MOMENTS: dict[str | None, FieldType] = {"date": "date", "datetime": "datetime", "timestamp": "datetime"}
+_BARE_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _LIST_CALLS, _TEXT_CALLS = ("has", "has_any", "has_all"), ("contains", "phrase")
 
 
@@ -186,7 +188,7 @@ class _Reader:
 
     def _text_call(self, name: TextKind) -> Predicate:
         if not self._cursor.take("text"):
-            self._cursor.fail(f"`text`: {name} searches the text only")
+            self._cursor.fail(f"`text`: {name} searches the text, title and headings included, and no field", hint=None)
         self._cursor.expect(",")
         return TextLeaf(name, cast(str, self._value()))
 
@@ -206,6 +208,7 @@ class _Reader:
 
     def _list(self) -> object:
         if not self._cursor.take("("):
+            self._check_principal()
             if self._cursor.token.symbol != ":" and not self._principal_ahead():
                 self._cursor.fail("`(`")
             listed = self._value()
@@ -219,6 +222,7 @@ class _Reader:
         return _flat(values)
 
     def _field(self) -> str:
+        self._check_principal()
         token = self._cursor.token
         named = token.kind == "quoted" or (token.kind == "word" and token.word not in KEYWORDS)
         if not named or not token.text or self._cursor.peek().symbol in (".", "("):
@@ -226,11 +230,14 @@ class _Reader:
         return self._cursor.advance().text
 
     def _value(self) -> object:
+        self._check_principal()
         token = self._cursor.token
         if not self._value_ahead() and token.word != "null":
             self._cursor.fail("a value, not a field: 5, 'text' in single quotes, true, date '2018-01-01' or :name")
         if self._principal_ahead():
             return self._attribute()
+        if bare := self._cursor.ahead(_BARE_DATE):
+            self._cursor.fail(f"date '{bare}'", "a date is not in quotes", token._replace(text=bare), hint=None)
         self._cursor.advance()
         if token.kind == "string":
             return token.text
@@ -257,7 +264,7 @@ class _Reader:
         try:
             return Field("literal", type_).accept(token.text)
         except InvalidDocument as error:
-            self._cursor.fail(f"{error.expected}, in quotes", f"this is no {type_}", token)
+            self._cursor.fail(f"{error.expected}, in quotes", f"this is no {type_}", token, hint=None)
 
     def _param(self) -> object:
         name = self._cursor.token.text
@@ -289,6 +296,11 @@ class _Reader:
             return after.kind == "string"
         literal = token.kind in ("string", "number") or token.symbol == ":" or token.word in ("true", "false")
         return literal or self._principal_ahead()
+
+    def _check_principal(self) -> None:
+        misspelled = self._cursor.token.word not in (None, "principal") and self._cursor.peek().symbol == "."
+        if self._policy and misspelled:
+            self._cursor.fail("principal.NAME", hint="Did you mean `principal`?")
 
     def _principal_ahead(self) -> bool:
         return self._cursor.token.word == "principal" and self._cursor.peek().symbol == "."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
 
@@ -53,6 +54,7 @@ class Cursor:
     def __init__(self, text: str, source: str) -> None:
         self.source = source
         self._tokens = _tokens(text, source)
+        self._text = clean(text)
         self._at = 0
 
     @property
@@ -63,6 +65,11 @@ class Cursor:
     def peek(self) -> Token:
         """The token after the next."""
         return self._tokens[min(self._at + 1, len(self._tokens) - 1)]
+
+    def ahead(self, pattern: re.Pattern[str]) -> str | None:
+        """What the pattern finds in the text where the next token begins; None where it finds nothing."""
+        found = pattern.match(self._text, self.token.start)
+        return None if found is None else found[0]
 
     def advance(self) -> Token:
         """Take the next token."""
@@ -82,7 +89,13 @@ class Cursor:
         if not self.take(text):
             self.fail(f"`{text}`")
 
-    def fail(self, expected: str, message: str = "the filter cannot be read", token: Token | None = None) -> NoReturn:
+    def fail(
+        self,
+        expected: str,
+        message: str = "the filter cannot be read",
+        token: Token | None = None,
+        hint: str | None = _HINT,
+    ) -> NoReturn:
         """Say where the text stops making sense: at `token`, or at the next one."""
         token = token or self.token
         where = "at its end" if token.kind == "end" else f"at character {token.start + 1}"
@@ -91,7 +104,7 @@ class Cursor:
             field=self.source,
             expected=expected,
             got=None if token.kind == "end" else token.text,
-            hint=_HINT,
+            hint=hint,
         )
 
 
