@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from pathlib import PurePath
 
 from holdstill.canonical import canonical_json
 from holdstill.document import Document
@@ -17,6 +18,9 @@ from holdstill.reports import AddReport
 from holdstill.schema import Schema
 from holdstill.stores.base import Existing, Generation, Progress, Snapshot, Store
 from holdstill.text import clean
+
+#: How the note on fields outside the schema begins.
+OUTSIDE = "stored and shown, but not in the schema and so not filterable"
 
 
 def add(
@@ -63,7 +67,7 @@ def add(
 def _typed_rows(rows: Iterable[Document | Row | Refused], snapshot: Snapshot) -> tuple[list[Typed], list[Refused]]:
     good: list[Typed] = []
     refused: list[Refused] = []
-    first_of: dict[str, int] = {}
+    first_of: dict[str, Row] = {}
     for number, given in enumerate(rows, start=1):
         if isinstance(given, Refused):
             refused.append(given)
@@ -75,19 +79,28 @@ def _typed_rows(rows: Iterable[Document | Row | Refused], snapshot: Snapshot) ->
                     "the row is no document", field="documents", expected="a holdstill.Document", got=given
                 )
             if row.document.id in first_of:
-                raise DuplicateId(
-                    f"the id stands already in row {first_of[row.document.id]} of this batch",
-                    field="id",
-                    got=row.document.id,
-                    hint="The first one stands; add the other in a batch of its own to replace it",
-                )
+                raise _duplicate(row, first_of[row.document.id])
             each = _type(row, snapshot)
         except HoldstillError as error:
             refused.append(Refused.because(error, row.number, row.source or None))
         else:
-            first_of[row.document.id] = row.number
+            first_of[row.document.id] = row
             good.append(each)
     return good, refused
+
+
+def _duplicate(row: Row, first: Row) -> DuplicateId:
+    where = f"at {first.source}:{first.number}" if first.source else f"in row {first.number} of this batch"
+    # A file that is a document is called as its path ends.
+    is_file = row.source != first.source and PurePath(row.source).as_posix().endswith(row.document.id)
+    other = (
+        "add the folder above both, so that their paths tell them apart"
+        if is_file
+        else "add the other in a batch of its own to replace it"
+    )
+    return DuplicateId(
+        f"the id stands already {where}", field="id", got=row.document.id, hint=f"The first one stands; {other}"
+    )
 
 
 def _type(row: Row, snapshot: Snapshot) -> Typed:
@@ -141,4 +154,4 @@ def _notes(good: Sequence[Typed], schema: Schema) -> tuple[str, ...]:
     if not outside:
         return ()
     names = clean(", ".join(sorted(outside)[:10])) + (f" and {len(outside) - 10} more" if len(outside) > 10 else "")
-    return (f"stored and shown, but not in the schema and so not filterable: {names}",)
+    return (f"{OUTSIDE}: {names}",)

@@ -103,6 +103,38 @@ def test_where_every_row_is_refused_no_collection_is_made(run, ask, tmp_path, wr
     assert "nothing was written" in run("add", tmp_path / "c.hs", lines, "--embedder", "none").stdout
 
 
+def test_a_file_without_rows_makes_nothing(run, ask, people, tmp_path, write):
+    header = tmp_path / "h.csv"
+    header.write_text("id,text\n", encoding="utf-8")
+    report = ask("add", tmp_path / "c.hs", header, "--embedder", "none")
+    assert (report["added"], report["created"], report["notes"]) == (0, False, [f"{header} holds no rows"])
+    shown = run("add", tmp_path / "c.hs", write("e.jsonl", []), "--embedder", "none").stdout
+    assert "next: add files that hold rows; nothing was made" in shown
+    assert not (tmp_path / "c.hs").exists()
+    assert run("add", people, header).stdout.endswith("next: add files that hold rows\n")
+
+
+def test_what_is_outside_the_schema_is_noted_once(ask, tmp_path, write):
+    lines = write("r.jsonl", [{"id": "a", "text": "x", "metadata": {"text": "y", "either": {"n": 1}}}])
+    notes = ask("add", tmp_path / "c.hs", lines, "--embedder", "none")["notes"]
+    assert [note.split(" is ")[0] for note in notes] == ["'text'", "'either'"]
+    assert len(ask("add", tmp_path / "c.hs", lines)["notes"]) == 1
+
+
+def test_files_of_one_name_are_told_where_the_first_is(ask, tmp_path, write):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.md").write_text(f"# {name}\n", encoding="utf-8")
+    (row,) = ask("add", tmp_path / "c.hs", tmp_path / "one", tmp_path / "two", "--embedder", "none", code=2)["refused"]
+    assert f"stands already at {tmp_path / 'one' / 'a.md'}:1" in row["reason"]
+    assert "add the folder above both" in row["reason"]
+    assert ask("add", tmp_path / "d.hs", tmp_path / "one", "--embedder", "none")["added"] == 1
+    rows = [write(name, [{"id": "a", "text": name}]) for name in ("r.jsonl", "s.jsonl")]
+    (row,) = ask("add", tmp_path / "e.hs", *rows, "--embedder", "none", code=2)["refused"]
+    assert f"stands already at {rows[0]}:1" in row["reason"]
+    assert "in a batch of its own" in row["reason"]
+
+
 def test_strict_writes_all_or_nothing(run, fault, people, tmp_path, write):
     lines = write("r.jsonl", [{"id": "e", "text": "x"}, BAD | {"fields": {"years_exp": "many"}}])
     error = fault("add", people, lines, "--strict")

@@ -181,7 +181,7 @@ def test_the_lock_timeout_of_the_environment(monkeypatch):
         ("[]", "a principal is an object"),
         ('{"groups": []}', "must have an id"),
         ('{"id": "a", "tenant": "x"}', "no such key"),
-        ('{"id": "a", "groups": "staff"}', "groups is a list"),
+        ('{"id": "a", "groups": "staff"}', "groups must be a list of strings"),
         ("\xff", "not UTF-8"),
         (None, "cannot be read"),
     ],

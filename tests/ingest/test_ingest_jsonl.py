@@ -242,6 +242,47 @@ def test_named_keys_must_be_there(tmp_path: Path) -> None:
     assert "expected 'slug'. Name the key that holds it with --id KEY" in refused.reason
 
 
+@pytest.mark.parametrize(
+    ("rows", "keys", "note"),
+    [
+        (
+            [{"title": "T", "body": "words"}],
+            DEFAULT,
+            ": no row has 'text' or 'passages', so only titles are searched; ",
+        ),
+        ([{"title": "T", "body": None}], Keys(text="body"), ": no row has 'body' or 'passages', so only titles are"),
+        ([], DEFAULT, " holds no rows"),
+        ([{"title": "T"}, {"text": "words"}], DEFAULT, None),
+        ([{"title": "T"}, {"passages": [{"text": "words"}]}], DEFAULT, None),
+        ([{"title": "T", "body": "words"}], Keys(text="body"), None),
+    ],
+)
+def test_what_is_only_known_of_a_file_once_it_is_read_is_noted(
+    tmp_path: Path, rows: list[dict[str, Any]], keys: Keys, note: str | None
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps({"id": number} | row) + "\n" for number, row in enumerate(rows)))
+    reading = read([path], keys=keys)
+    assert reading.notes == ()
+    assert all(isinstance(row, Row) for row in reading)
+    assert len(reading.notes) == (note is not None)
+    assert all(each.startswith(f"{path}{note}") for each in reading.notes)
+    assert ("--text KEY" in "".join(reading.notes)) == (note is not None and note.endswith("; "))
+
+
+def test_a_row_without_a_text_is_told_which_key_may_hold_it(tmp_path: Path) -> None:
+    row = {"id": "a", "lang": "en", "the body": "several words", "metadata": {"n": 5}}
+    assert refusal(tmp_path, row).reason.endswith("If 'the body' holds the text, say --text 'the body'")
+    assert "--text" not in refusal(tmp_path, {"id": "a", "n": 5}).reason
+    assert "--text" not in refusal(tmp_path, {"id": "a", "text": " ", "lang": "en"}).reason
+    assert "--text" not in refusal(tmp_path, {"id": "a", "body": "", "lang": "en"}, Keys(text="body")).reason
+
+
+@pytest.mark.parametrize("line", [b'[{"id": "a", "text": "x"}]', b"[", b"  []"])
+def test_a_list_in_a_file_of_lines_is_recognised(tmp_path: Path, line: bytes) -> None:
+    assert refusal(tmp_path, line).reason.endswith("A file that holds one list of objects is JSON: name it .json")
+
+
 def test_a_json_file_holds_a_list_or_one_object(tmp_path: Path) -> None:
     path = tmp_path / "data.json"
     path.write_text('[\n{"id": "a", "text": "x"},\n5,\n{"id": "b", "text": "x"}]')

@@ -94,6 +94,41 @@ def test_a_bad_header_is_said_once(
     assert reason in refused.reason
 
 
+@pytest.mark.parametrize(
+    ("name", "header", "separator"),
+    [
+        ("t.csv", "id;text", "';'"),
+        ("t.csv", "id\ttext", r"'\t'"),
+        ("t.csv", "id|text", "'|'"),
+        ("t.tsv", "id,text", "','"),
+    ],
+)
+def test_another_separator_is_recognised(tmp_path: Path, name: str, header: str, separator: str) -> None:
+    path = tmp_path / name
+    path.write_text(f"{header}\n")
+    (refused,) = read([path])
+    assert isinstance(refused, Refused)
+    assert refused.reason.startswith(f"the cells look separated by {separator}; expected cells separated by ")
+
+
+def test_a_column_of_that_name_alone_is_no_separator(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("my;id\na\n")
+    (refused,) = read([path], keys=Keys(id="my;id"))
+    assert isinstance(refused, Refused)
+    assert "is empty" in refused.reason
+
+
+def test_vectors_of_csv_are_noted_to_be_none(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('id,text,vector\na,words,"[1, 2]"\nb,words,\n')
+    reading = read([path])
+    assert all(isinstance(row, Row) for row in reading)
+    assert reading.notes == (
+        f"{path}: CSV brings no vectors, so 'vector' is a field like any other; JSONL and Parquet bring them",
+    )
+
+
 def test_a_bad_row_costs_itself_alone(tmp_path: Path) -> None:
     rows, refused = read_table(tmp_path, b'id,text\na,x\nb,"x"y\nc,\xff\nd,\ne,x\n')
     assert [row.document.id for row in rows] == ["a", "e"]

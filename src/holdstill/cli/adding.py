@@ -100,7 +100,10 @@ def _print(page: Console, path: Path, report: AddReport, created: Info | None) -
 
 
 def _next(path: Path, report: AddReport) -> str:
-    if report.refused and report.added + report.replaced + report.unchanged == 0:
+    nothing = report.added + report.replaced + report.unchanged == 0
+    if nothing and not report.refused:
+        return "add files that hold rows" + ("" if path.exists() else "; nothing was made")
+    if nothing:
         return "no row could be taken, so nothing was written; mend them and add the files again"
     if report.refused:
         return "mend the refused rows and add the files again; what is stored already is left as it is"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from holdstill.adding import OUTSIDE
 from holdstill.analysis import analyser as analyser_of
 from holdstill.cli.options import Asking, lock_timeout, opened
 from holdstill.errors import InvalidInput, ModelMismatch
@@ -113,7 +114,9 @@ class Intake:
         with self._made(inference.schema) as collection:
             report = collection.add(fitted, strict=self.strict, progress=bars, **self.caller)
             self.created = collection.info(**self.caller) if report.added else None
-        return replace(report, notes=inference.notes + report.notes)
+        # Of every field that is outside the schema, the inference has said so, and why.
+        notes = tuple(note for note in report.notes if not note.startswith(OUTSIDE))
+        return replace(report, notes=inference.notes + notes)
 
     @contextmanager
     def _made(self, schema: Schema) -> Iterator[Collection]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from holdstill.document import Document
-from holdstill.errors import MalformedInput
+from holdstill.errors import InvalidInput, MalformedInput
 from holdstill.ingest.files import Source, decode
 from holdstill.ingest.records import attempt, document_of
 from holdstill.ingest.rows import Keys, Outcome
@@ -40,7 +40,13 @@ def read_json(source: Source, keys: Keys) -> Iterator[Outcome]:
 
 
 def _document(line: bytes, keys: Keys) -> Document:
-    return document_of(parse(decode(line.rstrip(b"\r\n"))), keys)
+    text = decode(line.rstrip(b"\r\n"))
+    try:
+        return document_of(parse(text), keys)
+    except InvalidInput as error:
+        if text.lstrip().startswith("["):
+            error.hint = "A file that holds one list of objects is JSON: name it .json"
+        raise
 
 
 def parse(text: str) -> Any:

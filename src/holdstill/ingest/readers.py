@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain
 
 from holdstill.arguments import as_paths
@@ -29,18 +30,20 @@ _DEFAULT_KEYS = Keys()
 
 
 class Reading(Iterator[Row | Refused]):
-    """Rows as they are read, once.
+    """Rows as they are read, once."""
 
-    Attributes:
-        notes: what else the reader of the rows should know, known from the start: files that were passed over.
-    """
-
-    def __init__(self, rows: Iterator[Row | Refused], notes: tuple[str, ...]) -> None:
+    def __init__(self, rows: Iterator[Row | Refused], notes: list[str]) -> None:
         self._rows = rows
-        self.notes = notes
+        self._notes = notes
 
     def __next__(self) -> Row | Refused:
         return next(self._rows)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else the reader of the rows should know so far: files passed over; and of a file that was read to its
+        end, whether it holds no rows, no texts, or vectors that its format cannot bring."""
+        return tuple(self._notes)
 
 
 def read(
@@ -65,21 +68,48 @@ def read(
         holdstill.MalformedInput: a path does not exist, is of no known kind, or holds nothing to read.
     """
     located = locate(as_paths("paths", paths), format)
-    rows: Iterator[Row | Refused] = chain.from_iterable(_rows(source, keys) for source in located.sources)
-    notes = located.notes
+    notes = list(located.notes)
+    rows: Iterator[Row | Refused] = chain.from_iterable(_rows(source, keys, notes) for source in located.sources)
     if keys.document is not None:
         rows = grouped(rows)
-        notes += (f"rows with the same {keys.document!r} are one document; the rows' own ids are not kept",)
+        notes.append(f"rows with the same {keys.document!r} are one document; the rows' own ids are not kept")
     return Reading(chain(located.refused, rows), notes)
 
 
-def _rows(source: Source, keys: Keys) -> Iterator[Row | Refused]:
+def _rows(source: Source, keys: Keys, notes: list[str]) -> Iterator[Row | Refused]:
     number, name = 0, source.name
+    seen = _Seen()
     try:
         for number, outcome in _READERS[source.kind](source, keys):
             if isinstance(outcome, Document):
+                seen.add(outcome)
                 yield Row(name, number, outcome)
             else:
                 yield Refused.because(outcome, number, name)
     except (OSError, EOFError, zlib.error) as error:
-        yield Refused(number + 1, None, f"the file cannot be read from here on: {error}", name)
+        number += 1
+        yield Refused(number, None, f"the file cannot be read from here on: {error}", name)
+    notes += [f"{name}{note}" for note in seen.notes(source.kind, keys, empty=number == 0)]
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the documents of a file have, counted while they pass by."""
+
+    documents: int = 0
+    texts: int = 0
+    vectors: int = 0
+
+    def add(self, document: Document) -> None:
+        self.documents += 1
+        self.texts += any(passage.text.strip() for passage in document.passages)
+        self.vectors += "vector" in document.fields
+
+    def notes(self, kind: Kind, keys: Keys, *, empty: bool) -> Iterator[str]:
+        if empty:
+            yield " holds no rows"
+        if self.documents and not self.texts:
+            advice = "; name the key with --text KEY" if keys.text is None else ""
+            yield f": no row has {keys.text or 'text'!r} or 'passages', so only titles are searched{advice}"
+        if self.vectors and kind == "csv":
+            yield ": CSV brings no vectors, so 'vector' is a field like any other; JSONL and Parquet bring them"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec
 
@@ -54,7 +55,20 @@ def document_of(record: object, keys: Keys) -> Document:
     else:
         span = {name: parts.take(None, name) for name in ("headings", "pages")}
         content["passages"] = [_passage({"text": "" if text is None else text, "vector": vector} | span)]
-    return Document(id_, fields=parts.rest(), **content)
+    fields = parts.rest()
+    try:
+        return Document(id_, fields=fields, **content)
+    except InvalidDocument as error:
+        if error.field == "text" and text is None and keys.text is None:
+            error.hint = _text_hint(fields)
+        raise
+
+
+def _text_hint(fields: Mapping[str, Any]) -> str | None:
+    """Which key of a row without a text may hold it: the one with the longest string."""
+    strings = {name: len(value) for name, value in fields.items() if isinstance(value, str)}
+    longest = max(strings, key=lambda name: strings[name], default=None)
+    return None if longest is None else f"If {longest!r} holds the text, say --text {shlex.quote(longest)}"
 
 
 def same(left: object, right: object) -> bool:

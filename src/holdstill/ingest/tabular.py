@@ -36,10 +36,11 @@ def read_csv(source: Source, keys: Keys) -> Iterator[Outcome]:
     with source.open() as raw:
         # Undecodable bytes become lone surrogates, which UTF-8 cannot hold: they name the row and the column at fault.
         lines = io.TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline="")
-        rows = _csv_rows(lines, "\t" if source.extension == ".tsv" else ",")
+        separator = "\t" if source.extension == ".tsv" else ","
+        rows = _csv_rows(lines, separator)
         header = next(rows, (1, []))[1]
-        if not isinstance(header, InvalidInput):
-            header = _header_problem(header, keys) or header
+        if not isinstance(header, InvalidInput) and (problem := _header_problem(header, keys)):
+            header = _other_separator(header, separator) or problem
         if isinstance(header, InvalidInput):
             yield 1, header
             return
@@ -144,6 +145,19 @@ def _header_problem(columns: Sequence[str], keys: Keys) -> InvalidInput | None:
                 "there is no such column", field=key, expected="one of " + ", ".join(columns), got=key
             )
     return None
+
+
+def _other_separator(header: Sequence[str], separator: str) -> MalformedInput | None:
+    """What to say of a header that is one cell, and looks like several that something else separates."""
+    found = [sign for sign in ",;\t|" if sign != separator and len(header) == 1 and sign in header[0]]
+    if not found:
+        return None
+    return MalformedInput(
+        f"the cells look separated by {found[0]!r}",
+        expected=f"cells separated by {separator!r}",
+        got=header[0],
+        hint="Cells are separated by commas, in a file named .tsv by tabs",
+    )
 
 
 def _plain(value: object, name: str, *, inside: bool = False) -> Any:
