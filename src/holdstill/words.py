@@ -9,6 +9,7 @@ from functools import reduce
 import numpy as np
 
 from holdstill.analysis import Analyser, requirement, requirements
+from holdstill.errors import InvalidPredicate
 from holdstill.predicate.nodes import TextLeaf
 from holdstill.stores.base import Mask, Postings, Rows
 
@@ -35,7 +36,11 @@ def of_words(analyser: Analyser, words: str, *, wanted: bool) -> Requirement:
     Raises:
         holdstill.InvalidPredicate: nothing is left of the words after analysis.
     """
-    return Requirement((tuple(requirement(analyser, words)),), wanted)
+    try:
+        return Requirement((tuple(requirement(analyser, words)),), wanted)
+    except InvalidPredicate as error:
+        error.field = "must" if wanted else "must_not"
+        raise
 
 
 def of_leaf(analyser: Analyser, leaf: TextLeaf) -> tuple[Phrase, ...]:

@@ -112,8 +112,13 @@ def test_what_was_understood_and_what_the_arms_did():
 
 @pytest.mark.parametrize("width", [20, 40, 80, 120])
 def test_nothing_is_wider_than_the_terminal(width):
-    long = hit(title="word " * 60, text="word " * 90, id="i" * 30, headings=("heading " * 9,) * 5)
+    long = hit(title="word " * 60, text="wörd" * 90, id="i" * 12, headings=("heading " * 9,) * 5)
     assert max(len(line) for line in shown(result(hits=[long]), width=max(width, 26)).splitlines()) <= max(width, 26)
+
+
+def test_a_long_name_is_kept_whole():
+    assert f"   1  {'i' * 90}\n" in shown(result(hits=[hit(id="i" * 90, title="")]))
+    assert f"  {'f' * 90}\n" in shown(result(notes=("the digest " + "f" * 90,)))
 
 
 def test_fields_are_spelled_and_bounded():
@@ -122,6 +127,8 @@ def test_fields_are_spelled_and_bounded():
     )
     assert fields_line({f"f{at}": at for at in range(12)}).endswith("f9 9; and 2 more")
     assert spelled(("a", "b")) == "a, b"
+    assert spelled(("a, b", "c")) == '["a, b", "c"]'
+    assert spelled(((1, 2), (3,))) == "[[1, 2], [3]]"
 
 
 @given(st.text(st.characters(codec=None), max_size=60))

@@ -35,6 +35,10 @@ def test_show_a_passage_and_an_id_that_looks_like_one(ask, fault, tmp_path, writ
     for missing in ("a#2", "a#01", "a#-1", "a#", "#0", "zz", "zz#0"):
         error = fault("show", path, missing)
         assert (error["type"], error["got"]) == ("NotFound", f"{missing!r} (str)")
+        whole = missing.startswith("a")
+        assert error["message"] == ("document 'a' has no such passage" if whole else "there is no such document")
+        assert error["expected"] == ("a#0 to a#1" if whole else None)
+    assert fault("show", path, "b#1")["expected"] == "b#0"
 
 
 def test_an_invisible_document_and_a_missing_one_give_one_error(ask, fault, people, principal, tmp_path):
@@ -43,7 +47,7 @@ def test_an_invisible_document_and_a_missing_one_give_one_error(ask, fault, peop
     ask("policy", "set", people, rule)
     who = ["--as", principal(place="Remote")]
     assert ask("show", people, "bo", *who)["id"] == "bo"
-    for hidden, missing in (("ana", "zzz"), ("ana#0", "zzz#0")):
+    for hidden, missing in (("ana", "zzz"), ("ana#0", "zzz#0"), ("ana#7", "zzz#7")):
         errors = [fault("show", people, id_, *who) for id_ in (hidden, missing)]
         assert [error.pop("got") for error in errors] == [f"{hidden!r} (str)", f"{missing!r} (str)"]
         assert errors[0] == errors[1]
@@ -110,6 +114,11 @@ def test_an_update_that_cannot_be_changes_nothing(ask, fault, people, words, kin
     error = fault("update", people, "ana", *words, *(["--set", "location=elsewhere"] if words else []))
     assert (error["type"], error["field"]) == (kind, field)
     assert fields(ask, people) == before
+
+
+@pytest.mark.parametrize("name", ["title", "text"])
+def test_titles_and_texts_change_by_adding(fault, people, name):
+    assert "change by `holdstill add`" in fault("update", people, "ana", "--set", f"{name}=x")["hint"]
 
 
 def test_a_list_is_asked_for_as_json(fault, people):

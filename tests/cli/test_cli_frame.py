@@ -96,6 +96,52 @@ def test_an_option_without_its_value(run):
     assert "requires an argument" in error["message"]
 
 
+@pytest.mark.parametrize("words", [["search", "c", "x", "--nope"], ["search", "c", "x", "--k"], ["search"]])
+def test_the_hint_names_the_help_of_the_command(run, words):
+    assert " search --help` shows what it takes" in run(*words).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["search", "C", "x", "--order-by", "years_exp"], "error: --order-by orders an answer that has no ranking"),
+        (["search", "C", "--must", "?"], "error: a requirement on words has none (--must)"),
+        (["search", "C"], "  expected: a text, a vector, --where, --must or --must-not"),
+        (["update", "C", "ana"], "  hint:     Say what to set with --set FIELD=VALUE, or with --unset FIELD"),
+        (["delete", "C"], "  expected: either ids or --where"),
+        (["search", "C", "x", "--where", "hired > '2020'"], "  hint:     Nothing is read out of a string"),
+    ],
+)
+def test_errors_speak_of_options(run, people, words, line):
+    shown = run(*[people if word == "C" else word for word in words]).stderr
+    assert line in shown.splitlines()
+
+
+def test_who_asks_is_said_with_options(run, people, principal, tmp_path):
+    rule = tmp_path / "rule"
+    rule.write_text("location = principal.place", encoding="utf-8")
+    run("policy", "set", people, rule)
+    assert "  hint:     Say who asks with --as principal.json, or --operator\n" in run("search", people, "x").stderr
+    assert "  hint:     Say --operator\n" in run("delete", people, "bo", "--as", principal(place="Remote")).stderr
+
+
+def test_a_busy_collection_names_the_variable():
+    busy = errors.CollectionBusy("another process has c.hs open", hint="wait longer (`lock_timeout`)")
+    assert failures.describe(busy)["hint"] == "wait longer (HOLDSTILL_LOCK_TIMEOUT)"
+
+
+def test_fields_are_not_taken_for_arguments():
+    unknown = errors.UnknownField("no field is called 'must_not'", field="must_not", expected="one of order_by, k")
+    assert failures.describe(unknown)["message"] == "no field is called 'must_not'"
+    assert failures.describe(unknown)["expected"] == "one of order_by, k"
+
+
+def test_errors_are_wrapped(run, people):
+    lines = run("search", people, "x", "--where", "lower(location) = 'x'").stderr.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[-1].startswith(" " * 12 + "comments, ")
+
+
 def test_text_that_looks_like_an_option_gets_the_right_hint(fault, ask, people):
     assert "after a `--`" in fault("search", people, "-java")["hint"]
     result = main.commands["search"].make_context("search", [str(people), "--", "-java"])

@@ -80,3 +80,4 @@ def test_a_policy_that_cannot_be_is_not_put_in_force(ask, fault, people, tmp_pat
 def test_a_policy_file_that_cannot_be_read(fault, people, tmp_path):
     error = fault("policy", "set", people, tmp_path / "none.txt")
     assert (error["type"], error["field"]) == ("MalformedInput", str(tmp_path / "none.txt"))
+    assert "goes into a file" in fault("policy", "set", people, "location = principal.place")["hint"]

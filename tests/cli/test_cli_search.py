@@ -193,7 +193,9 @@ def test_web_syntax_only_where_it_is_asked_for(ask, people):
         (["--where", "years_exp = '5'"], "TypeMismatch", "years_exp"),
         (["--where", ""], "PredicateSyntax", "where"),
         (["--where", "x; drop table documents"], "PredicateSyntax", "where"),
-        (["--must", "?"], "InvalidPredicate", "text"),
+        (["--must", "?"], "InvalidPredicate", "must"),
+        (["--must", ""], "InvalidPredicate", "must"),
+        (["x", "--must-not", " "], "InvalidPredicate", "must_not"),
     ],
 )
 def test_bad_input_is_typed(fault, people, words, kind, field):
@@ -201,8 +203,22 @@ def test_bad_input_is_typed(fault, people, words, kind, field):
     assert (error["type"], error["field"]) == (kind, field)
 
 
+def test_an_arm_named_twice_is_that_arm(ask, people):
+    once, twice = (ask("search", people, "backend", *["--arm", "lexical"] * times) for times in (1, 2))
+    assert once == twice
+
+
+def test_the_weight_of_an_arm_that_takes_no_part_is_noted(run, ask, people):
+    answer = ask("search", people, "backend", "--weights", "lexical=1,dense=2")
+    assert answer["notes"] == ["the weight of dense changes nothing: that arm did not take part"]
+    assert answer["digest"] == ask("search", people, "backend")["digest"]
+    assert "note: the weight of dense" in run("search", people, "backend", "--weights", "dense=2").stdout
+    assert ask("search", people, "backend", "--weights", "lexical=2")["notes"] == []
+
+
 def test_paths_that_are_no_collections(fault, tmp_path):
     assert fault("search", tmp_path / "none.hs", "x")["type"] == "CollectionNotFound"
+    assert "The collection comes first" in fault("search", "payments")["hint"]
     assert fault("search", tmp_path, "x")["type"] == "NotACollection"
     assert not (tmp_path / "none.hs").exists()
 

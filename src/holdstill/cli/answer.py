@@ -111,10 +111,12 @@ def fields_line(fields: Mapping[str, Any]) -> str:
 
 
 def spelled(value: object) -> str:
-    """A field's value as people read it: `true`, `a, b`, `2024-05-01`; what is empty or nested, as JSON has it."""
+    """A field's value as people read it: `true`, `a, b`, `2024-05-01`; as JSON has it where that would be unclear."""
     plain = json_value(value)
     if isinstance(plain, list) and plain:
-        return ", ".join(map(spelled, plain))
+        members = [spelled(member) for member in plain]
+        if not any("," in member for member in members):
+            return ", ".join(members)
     return plain if isinstance(plain, str) and plain else json.dumps(plain, ensure_ascii=False)
 
 

@@ -11,7 +11,7 @@ from holdstill.cli.answer import spelled
 from holdstill.cli.failures import BAD_INPUT
 from holdstill.cli.options import AS_JSON, COLLECTION, WHERE, Asking, asking, opened
 from holdstill.cli.terminal import console, emit, print_indented, print_pairs, styled
-from holdstill.errors import InvalidDocument, InvalidQuery, NotFound
+from holdstill.errors import InvalidDocument, InvalidQuery, NotFound, UnknownField
 from holdstill.ingest.cells import parse
 from holdstill.result import json_value
 from holdstill.schema import Schema
@@ -53,7 +53,7 @@ def _found(handle: Collection, id_: str, caller: Asking) -> tuple[StoredDocument
     """The document, and those of its passages that the id names.
 
     Raises:
-        holdstill.NotFound: there is none that the caller may see; the same error whatever is missing.
+        holdstill.NotFound: there is no such document that the caller may see, or it has no such passage.
     """
     try:
         document = handle.get(id_, **caller)
@@ -65,7 +65,9 @@ def _found(handle: Collection, id_: str, caller: Asking) -> tuple[StoredDocument
             raise missing from None
         passages = tuple(passage for passage in document.passages if str(passage.ordinal) == ordinal)
         if not passages:
-            raise missing from None
+            last = document.passages[-1].ordinal
+            known = f"{whole}#0" + (f" to {whole}#{last}" if last else "")
+            raise NotFound(f"document {whole!r} has no such passage", field="id", expected=known, got=id_) from None
         return document, passages
     return document, document.passages
 
@@ -168,7 +170,12 @@ def _assignment(text: str) -> tuple[str, str | None]:
 
 
 def _value(spelling: str | None, name: str, schema: Schema) -> Any:
-    field = schema[name]
+    try:
+        field = schema[name]
+    except UnknownField as error:
+        if name in ("title", "text"):
+            error.hint = "Titles and texts change by `holdstill add`: a document of the same id replaces the one there"
+        raise
     if spelling is None or (spelling == "null" and field.type != "str"):
         return None
     try:

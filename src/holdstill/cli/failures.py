@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from holdstill import errors
-from holdstill.cli.terminal import emit, neutral
+from holdstill.cli.terminal import console, emit, neutral, print_indented
 from holdstill.refused import Refused
 
 FAILURE, BAD_INPUT, INCOMPLETE = 1, 2, 3
@@ -28,6 +29,46 @@ _BAD_INPUT = (
 )
 
 
+#: The engine's arguments as the command line has them.
+_SPELLED = {
+    "analyser": "--analyser",
+    "arms": "--arm",
+    "by": "--by",
+    "depth": "--depth",
+    "embedder": "--embedder",
+    "fields": "--set",
+    "ids": "ID",
+    "k": "--k",
+    "lock_timeout": "HOLDSTILL_LOCK_TIMEOUT",
+    "min_score": "--min-score",
+    "must": "--must",
+    "must_not": "--must-not",
+    "offset": "--offset",
+    "operator": "--operator",
+    "order_by": "--order-by",
+    "path": "COLLECTION",
+    "principal": "--as",
+    "rrf_k": "--rrf-k",
+    "syntax": "--syntax",
+    "text": "TEXT",
+    "vector": "--vector",
+    "vector_model": "--vector-model",
+    "weights": "--weights",
+    "where": "--where",
+}
+#: What to do, by error and argument, where the engine's own hint is for Python.
+_HINTS = {
+    ("BatchRefused", None): "Mend them, or leave out --strict to keep the good ones",
+    ("CollectionNotFound", "path"): 'The collection comes first, as in `holdstill search people.hs "your question"`; '
+    "`holdstill init` or `holdstill add` makes one",
+    ("InvalidQuery", "fields"): "Say what to set with --set FIELD=VALUE, or with --unset FIELD",
+    ("OperatorRequired", "operator"): "Say --operator",
+    ("PrincipalRequired", "principal"): "Say who asks with --as principal.json, or --operator",
+}
+_ARGUMENT = re.compile(r"(?<![\w'])(?:`(\w+)`|(\w+_\w+))(?![\w'])")  # in backticks, or known by its underscore
+_ASIDE = re.compile(r"(^|[,;] )in Python,? .*", re.IGNORECASE)
+
+
 class Interrupted(click.ClickException):
     """Ctrl-C, with what it left behind."""
 
@@ -43,14 +84,23 @@ def report(error: Exception, *, as_json: bool) -> None:
     if as_json:
         emit({"error": shown})
         return
-    where = f" ({shown['field']})" if shown["field"] and shown["field"] not in shown["message"] else ""
-    click.echo(f"error: {neutral(shown['message'] + where)}", err=True)
+    page = console(stderr=True)
+    print_indented(page, f"error: {neutral(shown['message'] + _place(shown))}", 0, hang=2)
     for name in ("expected", "got", "hint"):
         if shown[name] is not None:
-            click.echo(f"  {name + ':':<10}{neutral(shown[name])}", err=True)
+            print_indented(page, f"{name + ':':<10}{neutral(shown[name])}", 2, hang=10)
     if isinstance(error, errors.BatchRefused):
         for line in refused_lines(error.refused):
-            click.echo(f"  {line}", err=True)
+            print_indented(page, line, 2, hang=2)
+
+
+def _place(shown: dict[str, Any]) -> str:
+    """Which argument or field is at fault, where the message does not name it."""
+    field, message = shown["field"], shown["message"]
+    if field is None or shown["type"] == "UsageError":
+        return ""
+    named = _SPELLED.get(field, field)
+    return "" if field in message or named in message else f" ({named})"
 
 
 def refused_lines(rows: Sequence[Refused]) -> list[str]:
@@ -65,7 +115,7 @@ def refused_lines(rows: Sequence[Refused]) -> list[str]:
 def describe(error: Exception) -> dict[str, Any]:
     """The error as `--json` shows it."""
     if isinstance(error, errors.HoldstillError):
-        return error.as_dict()
+        return _in_its_words(error)
     shown: dict[str, Any] = dict.fromkeys(("type", "message", "field", "expected", "got", "hint"))
     shown |= {"type": type(error).__name__, "message": str(error)}
     match error:
@@ -83,6 +133,21 @@ def describe(error: Exception) -> dict[str, Any]:
                 "hint": "This is a bug in holdstill: please report it with the versions from `holdstill doctor`; "
                 "HOLDSTILL_DEBUG=1 shows where it happened",
             }
+
+
+def _in_its_words(error: errors.HoldstillError) -> dict[str, Any]:
+    """The error with its advice in the words of the command line."""
+    shown = error.as_dict()
+    if (shown["type"], error.field) in _HINTS:
+        shown["hint"] = _HINTS[shown["type"], error.field]
+    elif error.hint is not None:
+        shown["hint"] = _ASIDE.sub("", error.hint) or None
+    # An error of a filter or document speaks of fields, which may be called as arguments are.
+    if not isinstance(error, (errors.InvalidPredicate, errors.InvalidDocument)):
+        for name in ("message", "expected", "hint"):
+            if shown[name] is not None:
+                shown[name] = _ARGUMENT.sub(lambda found: _SPELLED.get(found[1] or found[2], found[0]), shown[name])
+    return shown
 
 
 def _usage(error: click.UsageError) -> dict[str, Any]:

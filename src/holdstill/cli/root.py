@@ -34,6 +34,16 @@ class Root(click.Group):
         """The names of the commands, in the order in which one comes to need them."""
         return list(self.commands)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was named; an error of usage is told which command it is about."""
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            if error.ctx is None and ctx.invoked_subcommand is not None:
+                name = ctx.invoked_subcommand
+                error.ctx = click.Context(self.commands[name], parent=ctx, info_name=name)
+            raise
+
     def main(self, args: Sequence[str] | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
         """Run one command and exit with its code."""
         # Arguments are passed on as they are: click would expand `*` in them on Windows, and a question may hold one.

@@ -8,6 +8,7 @@ import click
 
 from holdstill.cli.options import AS_JSON, COLLECTION, Asking, asking, opened, read_field, read_text
 from holdstill.cli.terminal import console, emit, print_indented, print_table
+from holdstill.errors import MalformedInput
 
 
 @click.command(short_help="List the fields, or add one.")
@@ -59,7 +60,11 @@ def set_policy(collection: Path, file: Path, caller: Asking, as_json: bool) -> i
     tenant = principal.tenant and has_any(acl, principal.groups).
     From then on every command says who asks, with --as or --operator, and only the operator writes.
     """
-    text = read_text(file)
+    try:
+        text = read_text(file)
+    except MalformedInput as error:
+        error.hint = error.hint or "The policy goes into a file, and the file's name stands here"
+        raise
     with opened(collection) as handle:
         version = handle.set_policy(text, **caller)
         canonical = handle.policy(operator=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_args
@@ -112,13 +113,20 @@ def search(
             must_not=must_not,
             k=k,
             offset=offset,
-            arms=arms or None,
+            arms=tuple(dict.fromkeys(arms)) or None,
             by=by,
             order_by=order_by,
             settings=settings,
             **caller,
         )
+    result = replace(result, notes=result.notes + _idle(settings, result))
     return _show(result, require=require, explain=explain, as_json=as_json)
+
+
+def _idle(settings: Settings, result: Result) -> tuple[str, ...]:
+    """A note where a weight was given for an arm that did not rank."""
+    idle = sorted(settings.weights.keys() - {arm.arm for arm in result.arms})
+    return tuple(f"the weight of {arm} changes nothing: that arm did not take part" for arm in idle)
 
 
 def _show(result: Result, *, require: str | None, explain: bool, as_json: bool) -> int:

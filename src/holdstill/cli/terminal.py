@@ -80,18 +80,22 @@ def print_pairs(console: Console, pairs: Mapping[str, object], indent: int = 0) 
 
 
 def print_indented(console: Console, value: str, indent: int, *, hang: int = 0, style: str = "") -> None:
-    """Text wrapped at the width of the console, its first line indented, and the others by `hang` more."""
+    """Text on one line, wrapped at the width of the console: indented, and from the second line on by `hang` more."""
     print_hanging(console, styled(value, style), indent, hang=hang)
 
 
 def print_hanging(console: Console, line: Text, indent: int, *, hang: int) -> None:
     """The same of text that has its styles already."""
-    from rich.padding import Padding
+    from rich.text import Text
 
-    room = max(20, console.width - indent - hang)
-    for number, part in enumerate(line.wrap(console, room)):
+    # Paths, ids and digests stay whole, however long; scripts without spaces have to be broken somewhere.
+    line.overflow = "ignore" if line.plain.isascii() else "fold"
+    head, rest = line.divide([min(hang, len(line))])
+    margin = Text(" " * indent).append_text(head)
+    for part in rest.wrap(console, max(20, console.width - indent - hang)):
         part.rstrip()
-        console.print(Padding(part, (0, 0, 0, indent + (hang if number else 0)), expand=False))
+        console.print(margin.append_text(part), soft_wrap=True)
+        margin = Text(" " * (indent + hang))
 
 
 def print_table(console: Console, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
