@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import oracle
-from holdstill.analysis import Analyser, analyser, lexical_text, requirement, requirements
+from holdstill.analysis import Analyser, analyser, requirement, requirements
 from holdstill.document import Document, Passage
 from holdstill.predicate import Predicate, evaluate
 from holdstill.predicate.nodes import TextLeaf
@@ -111,7 +111,7 @@ class Engine:
     def rows(self) -> list[Row]:
         """Every passage, in printed order."""
         return [
-            Row(document, ordinal, passage, self._terms(lexical_text(document.title, passage.headings, passage.text)))
+            Row(document, ordinal, passage, self._terms(document.title, *passage.headings, passage.text))
             for document in sorted(self.documents.values(), key=lambda document: document.id.encode())
             for ordinal, passage in enumerate(document.passages)
         ]
@@ -120,8 +120,13 @@ class Engine:
     def _analyser(self) -> Analyser:
         return analyser(self.words)
 
-    def _terms(self, text: str) -> list[tuple[str, int]]:
-        return [(term.text, term.position) for term in self._analyser.terms(text)]
+    def _terms(self, *parts: str) -> list[tuple[str, int]]:
+        """The terms of title, headings and text, with a hole between any two that no phrase can bridge."""
+        found: list[tuple[str, int]] = []
+        for part in parts:
+            begin = max((position for _, position in found), default=-2) + 2
+            found += [(term.text, begin + term.position) for term in self._analyser.terms(part)]
+        return found
 
     def _unit(self, row: Row, by: str) -> str:
         return row.id if by == "passage" else row.document.id

@@ -59,22 +59,22 @@ def test_every_kind_of_row_in_one_batch(words: hs.Collection) -> None:
     assert (report.added, report.replaced, report.unchanged, report.commit) == (1, 2, 1, 2)
     assert [(row.row, row.field, row.source) for row in report.refused] == [
         (5, "n", None),
+        (99, "text", "file.jsonl"),
         (7, "id", None),
         (7, "tags", "file.csv"),
         (9, "documents", None),
         (10, "vector", None),
         (11, "fields", None),
         (12, "n", None),
-        (99, "text", "file.jsonl"),
     ]
     reasons = {(row.row, row.field): row.reason for row in report.refused}
     assert reasons[5, "n"] == "field 'n' does not take this value; expected an integer of 64 bits; got '1' (str)"
     assert reasons[7, "id"].startswith("the id stands already in row 1 of this batch; got 'new' (str). The first one")
     assert "expected a list of strings; got 'a' (str)" in reasons[7, "tags"]
     assert "expected a holdstill.Document; got {'id': 'no document'} (dict)" in reasons[9, "documents"]
-    assert "expected no vector: the collection is searched by words" in reasons[10, "vector"]
+    assert "expected no vector: it is searched by words" in reasons[10, "vector"]
     assert "not JSON serializable" in reasons[11, "fields"]
-    assert report.refused[-1] is passed_on
+    assert report.refused[1] is passed_on
     assert words.count() == 4
     assert words.get("new").passages[0].text == "new text"
     assert words.get("field").fields["n"] == 2

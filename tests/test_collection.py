@@ -351,7 +351,8 @@ def test_what_is_changed_after_it_was_given_changes_nothing(tmp_path: Path) -> N
         assert (stored.fields["tags"], stored.metadata) == (("a",), {"outside": {"x": [1]}})
         assert stored.passages[0].headings == ("H",)
         result = collection.search("text", vector=[1.0, 0.0])
-        result.hits[0].fields["tags"] = None  # type: ignore[index]
+        with pytest.raises(TypeError, match="frozen"):
+            result.hits[0].fields["tags"] = None  # type: ignore[index]
         stored.metadata["outside"]["x"].append(3)
         assert collection.get("d").metadata == {"outside": {"x": [1]}}
         assert collection.search("text", vector=[1.0, 0.0])[0].fields["tags"] == ("a",)

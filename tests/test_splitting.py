@@ -45,7 +45,7 @@ class Characters(Words):
 
 
 EMBEDDERS = st.builds(lambda kind, window: kind(window), st.sampled_from([Words, Characters]), st.integers(16, 40))
-ALPHABET = st.sampled_from("aB1.!?,;  \n\u2029\u3000。东e\u0301'’“”)(-\x1c\u200b")
+ALPHABET = st.sampled_from("aB1`.!?,;  \n\u2029\u3000。东e\u0301'’“”)(-\x1c\u200b")
 TEXT = st.one_of(st.text(ALPHABET, max_size=400), st.text(max_size=100))
 
 
@@ -204,8 +204,9 @@ def test_a_window_that_holds_no_character_is_an_error() -> None:
         "\n" * 200_000 + "b " * 40,
         "天" * 200_000,
         "e" + "\u0301" * 200_000,
+        "` `` ```a. B " * 16_000,
     ],
-    ids=["words", "sentences", "one word", "commas", "spaces", "lines", "no spaces", "accents"],
+    ids=["words", "sentences", "one word", "commas", "spaces", "lines", "no spaces", "accents", "ticks"],
 )
 def test_the_work_grows_with_the_text_and_no_faster(text: str, kind: type[Words]) -> None:
     embedder = kind(256)
@@ -226,6 +227,8 @@ def test_the_work_grows_with_the_text_and_no_faster(text: str, kind: type[Words]
         ["Two things:\n1. One.\n", "2. Two."],
         ["東京は晴れ。", "大阪は雨！", "京都は？"],
         ["هل أنت هنا؟ ", "نعم."],
+        ["Call `list. Append(x)` first. ", "Then ``a. `B` c! D`` and stop. ", "Done."],
+        ["`Not. ", "Closed``.\n\n", "Begun ` on\none line. ", "Ended ` on another."],
         ["no stop at all"],
     ],
 )

@@ -9,10 +9,18 @@ from pathlib import PurePath
 from holdstill.canonical import canonical_json
 from holdstill.document import Document
 from holdstill.embedding import Embedding
-from holdstill.errors import BatchRefused, DuplicateId, HoldstillError, InvalidDocument, ModelMismatch
+from holdstill.errors import (
+    BatchRefused,
+    DuplicateId,
+    EmbedderRequired,
+    HoldstillError,
+    InvalidDocument,
+    ModelMismatch,
+)
 from holdstill.ingest.cells import typed
 from holdstill.ingest.rows import Row
-from holdstill.preparing import Typed, prepare
+from holdstill.preparing import Grid, Typed, prepare
+from holdstill.ranking.grid import to_grid
 from holdstill.refused import Refused
 from holdstill.reports import AddReport
 from holdstill.schema import Schema
@@ -38,13 +46,13 @@ def add(
         holdstill.EmbedderRequired: texts need vectors that nothing here can make.
         holdstill.EmbedderFailed: the model cannot be loaded, or fails; nothing was written.
     """
+    given = list(rows)  # the caller's code runs here, before the lock is taken: it may write to this very collection
     with store.writing():
         snapshot = store.snapshot()
-        good, refused = _typed_rows(rows, snapshot)
+        good, refused = _typed_rows(given, snapshot, embedding)
         existing = snapshot.existing([each.row.document.id for each in good])
         changed = [each for each in good if not _same(existing.get(each.row.document.id), each)]
-        prepared, failed, dimensions = prepare(snapshot, changed, existing, embedding, progress)
-        refused = sorted([*refused, *failed], key=lambda row: row.row)
+        prepared = prepare(snapshot, changed, existing, embedding, progress)
         if strict and refused:
             raise BatchRefused(
                 f"{len(refused)} of the rows cannot be taken, and strict was asked: nothing was written. "
@@ -52,7 +60,7 @@ def add(
                 refused=tuple(refused),
                 hint="Mend them, or add without strict to keep the good ones",
             )
-        commit = store.put(prepared, dimensions, progress) if prepared else snapshot.commit
+        commit = store.put(prepared, progress) if prepared else snapshot.commit
         replaced = sum(document.id in existing for document in prepared)
         return AddReport(
             added=len(prepared) - replaced,
@@ -64,7 +72,10 @@ def add(
         )
 
 
-def _typed_rows(rows: Iterable[Document | Row | Refused], snapshot: Snapshot) -> tuple[list[Typed], list[Refused]]:
+def _typed_rows(
+    rows: Iterable[Document | Row | Refused], snapshot: Snapshot, embedding: Embedding
+) -> tuple[list[Typed], list[Refused]]:
+    dimensions, embeds = _vectors_wanted(snapshot.generation, embedding)
     good: list[Typed] = []
     refused: list[Refused] = []
     first_of: dict[str, Row] = {}
@@ -80,13 +91,23 @@ def _typed_rows(rows: Iterable[Document | Row | Refused], snapshot: Snapshot) ->
                 )
             if row.document.id in first_of:
                 raise _duplicate(row, first_of[row.document.id])
-            each = _type(row, snapshot)
+            each = _type(row, snapshot, dimensions, embeds=embeds)
         except HoldstillError as error:
             refused.append(Refused.because(error, row.number, row.source or None))
         else:
             first_of[row.document.id] = row
             good.append(each)
+            if each.vectors and dimensions is None:
+                dimensions = len(each.vectors[0])
     return good, refused
+
+
+def _vectors_wanted(generation: Generation, embedding: Embedding) -> tuple[int | None, bool]:
+    """How long brought vectors have to be, where that is known, and whether a passage may come without one."""
+    embedder = embedding() if generation.brought else None
+    if embedder is not None:
+        return embedder.dimensions, True
+    return generation.dimensions, not generation.brought
 
 
 def _duplicate(row: Row, first: Row) -> DuplicateId:
@@ -103,28 +124,35 @@ def _duplicate(row: Row, first: Row) -> DuplicateId:
     )
 
 
-def _type(row: Row, snapshot: Snapshot) -> Typed:
+def _type(row: Row, snapshot: Snapshot, dimensions: int | None, *, embeds: bool) -> Typed:
     document = typed(row.document, snapshot.schema)
-    _check_vectors(document, snapshot.generation)
+    vectors = _brought(document, snapshot.generation, dimensions, embeds=embeds)
     values = tuple(field.accept(document.fields.get(field.name)) for field in snapshot.schema)
     rest = {key: value for key, value in document.fields.items() if key not in snapshot.schema}
-    return Typed(Row(row.source, row.number, document), values, canonical_json(rest), _content(document))
+    return Typed(Row(row.source, row.number, document), values, canonical_json(rest), _content(document), vectors)
 
 
-def _check_vectors(document: Document, generation: Generation) -> None:
-    brought = [passage.vector is not None for passage in document.passages]
-    if not generation.brought and any(brought):
+def _brought(document: Document, generation: Generation, dimensions: int | None, *, embeds: bool) -> tuple[Grid, ...]:
+    """The grid vectors of the passages that bring one, in order."""
+    brought = [(n, passage.vector) for n, passage in enumerate(document.passages) if passage.vector is not None]
+    if brought and not generation.brought:
+        takes = f"{generation.embedder} embeds the text" if generation.dense else "it is searched by words"
         raise ModelMismatch(
             "the row brings a vector, and the collection does not take any",
             field="vector",
-            expected="no vector: "
-            + (
-                "the collection is searched by words"
-                if not generation.dense
-                else f"{generation.embedder} embeds the text"
-            ),
+            expected=f"no vector: {takes}",
             hint="Create the collection with --vector-model NAME to bring vectors of that model",
         )
+    if not embeds and len(brought) < len(document.passages):
+        lacking = next(n for n, passage in enumerate(document.passages) if passage.vector is None)
+        raise EmbedderRequired(
+            f"passage {lacking} has no vector, and nothing here can make one of {generation.embedder!r}",
+            field="vector",
+            expected="a vector with every passage",
+            hint="Give the vector, or open the collection with an embedder of that name",
+        )
+    labels = [f"passage {number}" for number, _ in brought]
+    return tuple(to_grid([vector for _, vector in brought], dimensions=dimensions, labels=labels)) if brought else ()
 
 
 def _content(document: Document) -> bytes:

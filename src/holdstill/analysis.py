@@ -90,6 +90,17 @@ class Analyser:
             position += layout.width
         return terms
 
+    def passage(self, title: str, headings: Sequence[str], text: str) -> list[Term]:
+        """The terms of a passage: those of `lexical_text`, with a position left free where one part ends and another
+        begins, so that no phrase reaches from a title into a text."""
+        terms: list[Term] = []
+        for part in (title, *headings, text):
+            position, word = (terms[-1].position + 2, terms[-1].word + 1) if terms else (0, 0)
+            terms += [
+                Term(term.text, term.position + position, term.word + word, term.whole) for term in self.terms(part)
+            ]
+        return terms
+
 
 def analyser(name: str) -> Analyser:
     """The analyser of that name, one of `ANALYSERS`.

@@ -13,7 +13,7 @@ from holdstill._version import __version__
 from holdstill.analysis import analyser
 from holdstill.errors import InvariantViolated
 from holdstill.fusion import Fusion, Place, Ranking
-from holdstill.predicate import evaluate
+from holdstill.predicate import evaluate, fields_only
 from holdstill.query import Query
 from holdstill.result import ArmReport, Completeness, Hit, Result
 from holdstill.stores.base import FORMAT, Rows, Selection, Snapshot, StoredDocument
@@ -146,7 +146,7 @@ def _fetch(snapshot: Snapshot, asked: Asked, rows: Rows) -> list[StoredDocument]
         holdstill.InvariantViolated: one does not satisfy the permission or the filter.
     """
     documents = snapshot.fetch(rows)
-    barriers = [each for each in (asked.permission, asked.where) if each is not None and not each.has_text()]
+    barriers = [part for each in (asked.permission, asked.where) if each is not None for part in fields_only(each)]
     for document in documents:
         if not all(evaluate(barrier, document.fields) is True for barrier in barriers):
             raise InvariantViolated(

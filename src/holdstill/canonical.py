@@ -31,7 +31,10 @@ def _plain(value: object) -> object:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, Mapping):
-        return {clean(str(key)): _plain(item) for key, item in value.items()}
+        plain = {clean(str(key)): _plain(item) for key, item in value.items()}
+        if len(plain) < len(value):
+            raise ValueError("two of its keys become the same text")
+        return plain
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     return value.isoformat() if isinstance(value, (date, datetime)) else value

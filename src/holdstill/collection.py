@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Concatenate, ParamSpec, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,6 +32,21 @@ from holdstill.stores.base import FORMAT, Generation, PreparedDocument, Progress
 from holdstill.text import clean
 
 Where = Predicate | str | None
+P = ParamSpec("P")
+
+
+def _off_the_loop(
+    method: Callable[Concatenate[Collection, P], Result],
+) -> Callable[Concatenate[Collection, P], Coroutine[Any, Any, Result]]:
+    """The method as a coroutine function that runs it in a thread: the same arguments, the same answer."""
+
+    @functools.wraps(method)
+    async def asynchronous(self: Collection, /, *args: P.args, **kwargs: P.kwargs) -> Result:
+        import asyncio
+
+        return await asyncio.to_thread(method, self, *args, **kwargs)
+
+    return asynchronous
 
 
 class Collection:
@@ -119,11 +135,7 @@ class Collection:
         )
         return search(snapshot, query, self._embedding(snapshot), principal=principal, operator=operator)
 
-    async def asearch(self, text: str | None = None, **arguments: Any) -> Result:
-        """`search`, off the event loop; takes the same arguments and gives the same answer."""
-        import asyncio
-
-        return await asyncio.to_thread(self.search, text, **arguments)
+    asearch = _off_the_loop(search)  #: `search`, off the event loop
 
     def get(self, id: str, *, principal: Asking = None, operator: bool = False) -> StoredDocument:  # noqa: A002
         """A document, whole.
@@ -262,8 +274,8 @@ class Collection:
             values = {name: snapshot.schema[name].accept(value) for name, value in given.items()}
             found, missing = self._named(snapshot, ids, _predicate(where, params))
             changed = _updated(snapshot, found, values)
-            commit = self._store.put(changed, None) if changed else snapshot.commit
-        return ChangeReport(len(found), missing, commit)
+            commit = self._store.put(changed) if changed else snapshot.commit
+        return ChangeReport(len(changed), missing, commit)
 
     def add_field(
         self,
@@ -308,8 +320,14 @@ class Collection:
         require_operator(snapshot, principal, operator=operator)
         return None if snapshot.policy is None else str(snapshot.policy)
 
-    def check(self) -> list[str]:
-        """What is wrong with the files derived from the database, in words; each is rebuilt."""
+    def check(self, *, principal: Asking = None, operator: bool = False) -> list[str]:
+        """What is wrong with the files derived from the database, in words; each is rebuilt.
+
+        Raises:
+            holdstill.OperatorRequired: the collection has a policy and the caller is not the operator.
+            holdstill.NotWritable: the directory cannot be written.
+        """
+        require_operator(self._store.snapshot(), principal, operator=operator)
         return self._store.check()
 
     # -- shared ----------------------------------------------------------------------------------

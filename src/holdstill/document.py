@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from holdstill.errors import InvalidDocument, InvalidVector
-from holdstill.text import clean
+from holdstill.frozen import FrozenDict
+from holdstill.text import blank, clean
 
 MAX_ID_BYTES = 1024
 
@@ -60,7 +60,7 @@ class Passage:
         headings: Sequence[str] = (),
         pages: Sequence[int] | None = None,
     ) -> None:
-        if isinstance(headings, str):
+        if not isinstance(headings, (list, tuple)):
             raise InvalidDocument(
                 "headings must be a list", field="headings", expected="a list of strings", got=headings
             )
@@ -68,6 +68,11 @@ class Passage:
         object.__setattr__(self, "vector", _frozen_vector(vector))
         object.__setattr__(self, "headings", tuple(_text(item, "headings") for item in headings))
         object.__setattr__(self, "pages", None if pages is None else _pages(pages))
+
+    @property
+    def blank(self) -> bool:
+        """Whether there is nothing to find it by: no text, no heading and no vector."""
+        return self.vector is None and all(blank(part) for part in (self.text, *self.headings))
 
 
 def _pages(pages: object) -> tuple[int, int]:
@@ -115,7 +120,7 @@ class Document:
     ) -> None:
         object.__setattr__(self, "id", _id(id))
         object.__setattr__(self, "title", _text(title, "title"))
-        object.__setattr__(self, "fields", MappingProxyType(copy.deepcopy(_fields(fields))))
+        object.__setattr__(self, "fields", FrozenDict(copy.deepcopy(_fields(fields))))
         if passages is not None and (text is not None or vector is not None):
             raise InvalidDocument(
                 f"document {id!r} has both passages and a text or vector of its own",
@@ -124,8 +129,8 @@ class Document:
             )
         object.__setattr__(self, "whole", passages is None)
         parts = (Passage(text or "", vector),) if passages is None else _passages(passages)
-        kept = tuple(part for part in parts if part.text.strip())
-        if not kept and self.title.strip():
+        kept = tuple(part for part in parts if not part.blank)
+        if not kept and not blank(self.title):
             kept = parts[:1]
         if not kept:
             raise InvalidDocument(

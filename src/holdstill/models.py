@@ -5,15 +5,20 @@ from __future__ import annotations
 from holdstill.embedding import DEFAULT, Embedder, check_shape, load, require_invariant
 from holdstill.errors import InvalidInput, ModelMismatch
 from holdstill.stores.base import Generation
+from holdstill.text import blank, clean
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and not blank(value) and clean(value) == value and value not in ("none", DEFAULT)
 
 
 def chosen(embedder: str | Embedder, vector_model: str | None) -> Embedder | None:
     """The embedder that a new collection is to use, checked."""
-    if vector_model is not None and not (isinstance(vector_model, str) and vector_model.strip()):
+    if vector_model is not None and not _is_name(vector_model):
         raise InvalidInput(
             "the model of the vectors needs a name",
             field="vector_model",
-            expected="a name that is not blank",
+            expected=f"a name that is not blank, 'none' or {DEFAULT!r}",
             got=vector_model,
         )
     if isinstance(embedder, str):
@@ -40,7 +45,9 @@ def matching(generation: Generation, embedder: Embedder | None) -> Embedder | No
         if generation.brought or generation.embedder != DEFAULT:
             return None
         embedder = load(DEFAULT)
-    same = embedder.name == generation.embedder if generation.brought else embedder.digest == generation.model
+    # Vectors that were declared by a name alone have no digest to compare: the name has to do.
+    declared = generation.model == f"declared:{generation.embedder}"
+    same = embedder.name == generation.embedder if declared else embedder.digest == generation.model
     if not same or generation.dimensions not in (None, embedder.dimensions):
         raise ModelMismatch(
             f"the collection's vectors are of another model than the embedder {embedder.name!r}",

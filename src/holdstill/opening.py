@@ -35,7 +35,8 @@ def create(
         analyser: `simple` or `english`.
         embedder: `minilm` (bundled, offline), `none` (words only), or an `Embedder`.
         vector_model: declares that the documents bring vectors, and names their model; 1 to 4,096 dimensions, as the
-            first one has. Not together with an embedder's name; an `Embedder` object of that name may be given too.
+            first one has. Not together with an embedder's name; an `Embedder` object of that name may be given too, and
+            then no embedder of another digest is taken.
         lock_timeout: seconds to wait for another process to let go.
 
     Raises:
@@ -52,7 +53,8 @@ def create(
     fields = schema if isinstance(schema, Schema) else Schema.of({} if schema is None else schema)
     model = chosen(embedder, vector_model)
     if vector_model is not None:
-        name, digest, dimensions = vector_model, f"declared:{vector_model}", None
+        name, dimensions = vector_model, None
+        digest = f"declared:{vector_model}" if model is None else model.digest
     elif model is None:
         name, digest, dimensions = "none", None, None
     else:

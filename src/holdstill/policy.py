@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from types import MappingProxyType
 from typing import Any, cast
 
 from holdstill.errors import InvalidDocument, InvalidPredicate, InvalidPrincipal, TypeMismatch
+from holdstill.frozen import FrozenDict
 from holdstill.predicate.check import check
 from holdstill.predicate.literals import Attribute, Value, accept
 from holdstill.predicate.nodes import Compare, Constant, Has, Junction, Member, Not, Predicate, has, join, member
@@ -54,7 +54,7 @@ class Principal:
             )
         object.__setattr__(self, "groups", tuple(self.groups))
         values = {name: _attribute(name, value) for name, value in self.attributes.items()}
-        object.__setattr__(self, "attributes", MappingProxyType(values))
+        object.__setattr__(self, "attributes", FrozenDict(values))
 
     @classmethod
     def from_dict(cls, obj: object) -> Principal:

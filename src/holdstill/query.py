@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -14,6 +12,8 @@ from numpy.typing import NDArray
 
 from holdstill.arguments import as_mapping, as_strings
 from holdstill.errors import EmptyQuery, FusedScoreThreshold, InvalidQuery
+from holdstill.frozen import FrozenDict
+from holdstill.text import blank
 
 if TYPE_CHECKING:
     from holdstill.predicate import Predicate
@@ -60,10 +60,10 @@ class Settings:
         check_whole("rrf_k", self.rrf_k, 1)
         if self.depth is not None:
             check_whole("depth", self.depth, 1)
-        if self.syntax not in get_args(Syntax):
+        if not isinstance(self.syntax, str) or self.syntax not in get_args(Syntax):
             raise InvalidQuery("unknown syntax", field="syntax", expected="'plain' or 'web'", got=self.syntax)
         weights = {arm: _weight(arm, weight) for arm, weight in as_mapping("weights", self.weights).items()}
-        object.__setattr__(self, "weights", MappingProxyType(weights))
+        object.__setattr__(self, "weights", FrozenDict(weights))
 
     def weight(self, arm: str) -> Fraction:
         """The arm's weight."""
@@ -75,7 +75,7 @@ def _weight(arm: str, weight: object) -> Fraction:
         raise InvalidQuery("a weight names no arm", field="weights", expected="one of " + ", ".join(ARMS), got=arm)
     if isinstance(weight, (int, float, Fraction)) and not isinstance(weight, bool):
         try:
-            exact = Fraction(repr(weight)) if isinstance(weight, float) else Fraction(weight)
+            exact = Fraction(repr(float(weight))) if isinstance(weight, float) else Fraction(weight)
         except ValueError:
             exact = Fraction(0)
         if 0 < exact <= 10**6 and exact.denominator <= 10**9:
@@ -83,7 +83,7 @@ def _weight(arm: str, weight: object) -> Fraction:
     raise InvalidQuery(
         f"the weight of {arm!r} cannot be used",
         field="weights",
-        expected="a number above 0, at most 1,000,000",
+        expected="a number above 0, at most 1,000,000, of 9 decimals at most",
         got=weight,
     )
 
@@ -125,7 +125,7 @@ class Query:
     def __post_init__(self) -> None:
         check_whole("k", self.k, 1)
         check_whole("offset", self.offset, 0)
-        if self.by not in get_args(Unit):
+        if not isinstance(self.by, str) or self.by not in get_args(Unit):
             raise InvalidQuery("unknown unit", field="by", expected="'passage' or 'document'", got=self.by)
         if not isinstance(self.settings, Settings):
             raise InvalidQuery("settings cannot be used", field="settings", expected="a Settings", got=self.settings)
@@ -152,7 +152,7 @@ class Query:
     def _check_asked(self) -> None:
         if self.text is not None and not isinstance(self.text, str):
             raise InvalidQuery("the question must be text", field="text", expected="a string", got=self.text)
-        if self.text is not None and not _PRINTABLE.search(self.text):
+        if self.text is not None and blank(self.text):
             raise EmptyQuery("the question is empty", field="text", expected="at least one word", got=self.text)
         if not self.ranked and self.where is None and not self.must and not self.must_not:
             raise EmptyQuery(
@@ -165,9 +165,6 @@ class Query:
             raise InvalidQuery(
                 "order_by orders an answer that has no ranking", field="order_by", expected="no text and no vector"
             )
-
-
-_PRINTABLE = re.compile(r"\w|[^\s\u200b-\u200f\u2060\ufeff]")
 
 
 def parse_order_by(order: object) -> tuple[str, bool]:

@@ -10,6 +10,8 @@ from datetime import date, datetime
 from enum import StrEnum
 from typing import Any, Literal
 
+from holdstill.frozen import freeze, thaw
+
 
 class Completeness(StrEnum):
     """What an answer proves; never more favourable than the truth.
@@ -83,6 +85,10 @@ class Hit:
     fields: Mapping[str, Any]
     best: Mapping[str, str] | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("ranks", "scores", "fields", "best"):
+            object.__setattr__(self, name, freeze(getattr(self, name)))
+
     def as_dict(self) -> dict[str, Any]:
         """The hit as the `--json` output shows it; `best` only where documents were ranked."""
         shown = {
@@ -104,8 +110,8 @@ class Hit:
 
 def json_value(value: object) -> object:
     """A field's value as JSON shows it: lists for tuples, ISO 8601 for dates, `Z` for UTC."""
-    if isinstance(value, tuple):
-        return list(value)
+    if isinstance(value, (tuple, Mapping)):
+        return thaw(value)
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
     return value.isoformat() if isinstance(value, date) else value
@@ -132,6 +138,8 @@ class Result:
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
+        for name in ("understood", "snapshot", "ranking", "unknown", "versions"):
+            object.__setattr__(self, name, freeze(getattr(self, name)))
         object.__setattr__(self, "digest", _digest(self.hits))
 
     def __iter__(self) -> Iterator[Hit]:
@@ -152,15 +160,15 @@ class Result:
             "offset": self.offset,
             "returned": len(self.hits),
             "ties_beyond": self.ties_beyond,
-            "understood": dict(self.understood),
-            "snapshot": dict(self.snapshot),
+            "understood": thaw(self.understood),
+            "snapshot": thaw(self.snapshot),
             "model": self.model,
-            "ranking": dict(self.ranking),
+            "ranking": thaw(self.ranking),
             "arms": [asdict(arm) for arm in self.arms],
             "hits": [hit.as_dict() for hit in self.hits],
-            "unknown": dict(self.unknown),
+            "unknown": thaw(self.unknown),
             "notes": list(self.notes),
-            "versions": dict(self.versions),
+            "versions": thaw(self.versions),
             "digest": self.digest,
         }
 

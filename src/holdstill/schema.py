@@ -176,6 +176,13 @@ class Schema:
     fields: tuple[Field, ...] = ()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.fields, (list, tuple)) or not all(isinstance(field, Field) for field in self.fields):
+            raise InvalidSchema(
+                "a schema cannot be read",
+                field="schema",
+                expected="fields: Schema((Field('n', 'int'),))",
+                got=self.fields,
+            )
         object.__setattr__(self, "fields", tuple(self.fields))
         seen: set[str] = set()
         for field in self.fields:

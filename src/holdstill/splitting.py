@@ -18,7 +18,7 @@ from holdstill.embedding.base import Embedder, fits, token_count
 from holdstill.errors import EmbedderFailed
 
 #: The identity of these rules, stored with every generation: other rules, another name.
-PROFILE = "sentences-1"
+PROFILE = "sentences-2"
 
 Reads = Callable[[str], bool]  # whether a text is read whole
 
@@ -34,6 +34,8 @@ _BREAKS = (
     re.compile(r".", re.DOTALL),
 )
 _NOT_SPACE = re.compile(r"\S")
+#: Markdown's code spans, those that stay on one line and are of a length that keeps the search linear.
+_CODE_SPAN = re.compile(r"(?<!`)(`{1,3})(?!`)[^\n\u2029]{1,500}?(?<!`)\1(?!`)")
 _PARAGRAPH_BREAK = re.compile(r"(?:\n[^\S\n]*\n|\u2029)\s*")
 
 
@@ -81,8 +83,9 @@ def sentence_ends(text: str) -> list[int]:
     """Where sentences end, white space included, ascending; the last is the end of the text.
 
     By the rules of Unicode (UAX #29, section 5.1), save that a single line break is a space, since text comes wrapped,
-    and that common abbreviations, initials and the numbers of a list end nothing.
+    and that common abbreviations, initials, the numbers of a list and what stands in a code span end nothing.
     """
+    code = [found.span() for found in _CODE_SPAN.finditer(text)]
     ends: list[int] = []
     start = 0
     for paragraph in _paragraph_ends(text):
@@ -90,7 +93,13 @@ def sentence_ends(text: str) -> list[int]:
         ends += [end.end() for end in found if not _NO_END.match(text, end.end("stop")) and end.end() < paragraph]
         ends.append(paragraph)
         start = paragraph
-    return ends
+    return [end for end in ends if not _within(code, end)]
+
+
+def _within(spans: list[tuple[int, int]], place: int) -> bool:
+    """Whether the place is inside one of the spans, which are in order and apart."""
+    before = bisect_left(spans, (place,))
+    return before > 0 and place < spans[before - 1][1]
 
 
 def _paragraph_ends(text: str) -> Iterator[int]:

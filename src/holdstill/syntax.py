@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_PART = re.compile(r'(?<!\S)(?P<minus>-?)"(?P<phrase>[^"]*)"(?!\S)|(?<!\S)-(?P<word>[^\s"-]\S*)')
+_PART = re.compile(r'(?<!\w)(?P<minus>-?)["“](?P<phrase>[^"“”]*)["”](?!\w)|(?<!\S)-(?P<word>[^\s"“-]\S*)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +24,14 @@ class Understood:
 
 
 def read_web(text: str) -> Understood:
-    """Read `null "pointer exception" -java`; an odd quote, a lone minus and an inner hyphen are plain text."""
+    """Read `null "pointer exception" -java`; an odd quote, a lone minus and an inner hyphen are plain text,
+    and so is what holds no letter or digit."""
     must: list[str] = []
     must_not: list[str] = []
 
     def take(part: re.Match[str]) -> str:
         words = part["word"] if part["phrase"] is None else part["phrase"]
-        if not words.strip():
+        if not any(map(str.isalnum, words)):
             return part[0]
         if part["word"] is not None or part["minus"]:
             must_not.append(words)

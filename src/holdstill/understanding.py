@@ -90,6 +90,10 @@ def _arms(snapshot: Snapshot, query: Query) -> tuple[ArmName, ...]:
             expected="a text",
             hint="Collections made with --embedder none are searched by words",
         )
+    if query.vector is not None and query.arms is not None and "dense" not in query.arms:
+        raise InvalidQuery(
+            "a vector was given, and the dense arm was not asked", field="vector", expected="arms with 'dense'"
+        )
     for arm in query.arms or ():
         if able[arm] is not None:
             raise InvalidQuery(f"the {arm} arm cannot answer: {able[arm]}", field="arms", got=arm)

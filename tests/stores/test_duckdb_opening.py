@@ -114,7 +114,7 @@ def test_a_collection_of_format_1_opens_and_answers_as_it_did(kept: Path) -> Non
             assert len(given) == len(expected(kept))
             for answer, before in zip(given, expected(kept), strict=True):
                 assert {key: answer[key] for key in before} == before
-            collection.check()
+            collection.check(operator=True)
 
 
 def test_a_collection_of_format_1_can_be_written_to(kept: Path) -> None:

@@ -224,9 +224,7 @@ def test_rebuilt_from_the_database_they_are_the_same(tmp_path: Path, embedder: A
         state = store._current()  # type: ignore[attr-defined]
         for entry, original in zip(state.entries, state.snapshot.index.segments, strict=True):
             with store._connection.reading() as cursor:  # type: ignore[attr-defined]
-                analysed = segments.rebuild(
-                    cursor, entry, hs.analysis.analyser(analyser), state.snapshot.generation.dimensions
-                )
+                analysed = segments.rebuild(cursor, entry, hs.analysis.analyser(analyser))
             assert_equal(analysed, original)
 
 
@@ -234,6 +232,6 @@ def test_the_vectors_of_a_segment_are_those_of_its_passages() -> None:
     grids = [np.rint(vector(name, WIDTH) / 4).astype(np.int16) for name in "abc"]
     passages = tuple(PreparedPassage((), None, "text", b"", grid) for grid in grids)
     document = PreparedDocument("id", "", b"", (), "{}", passages)
-    made = segments.build([document], hs.analysis.analyser("simple"), WIDTH, None)
+    made = segments.build([document], hs.analysis.analyser("simple"), None)
     assert np.array_equal(made["vectors"], np.stack(grids))
     assert made["starts"].tolist() == [0, 3]

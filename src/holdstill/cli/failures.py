@@ -65,7 +65,8 @@ _HINTS = {
     ("OperatorRequired", "operator"): "Say --operator",
     ("PrincipalRequired", "principal"): "Say who asks with --as principal.json, or --operator",
 }
-_ARGUMENT = re.compile(r"(?<![\w'])(?:`(\w+)`|(\w+_\w+))(?![\w'])")  # in backticks, or known by its underscore
+#: In backticks, or known by its underscore; not in quotes, nor in a path.
+_ARGUMENT = re.compile(r"(?<![\w'/\\.-])(?:`(\w+)`|(\w+_\w+))(?![\w'/\\-])")
 _ASIDE = re.compile(r"(^|[,;] )in Python,? .*", re.IGNORECASE)
 
 

@@ -4,7 +4,7 @@ from holdstill.predicate.build import f
 from holdstill.predicate.evaluate import evaluate
 from holdstill.predicate.nodes import Predicate, TextLeaf
 from holdstill.predicate.parsing import parse
-from holdstill.predicate.plan import Plan, Truth, split
+from holdstill.predicate.plan import Plan, Truth, fields_only, split
 from holdstill.predicate.sql import to_sql
 
-__all__ = ["Plan", "Predicate", "TextLeaf", "Truth", "evaluate", "f", "parse", "split", "to_sql"]
+__all__ = ["Plan", "Predicate", "TextLeaf", "Truth", "evaluate", "f", "fields_only", "parse", "split", "to_sql"]

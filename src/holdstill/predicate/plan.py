@@ -78,6 +78,12 @@ def split(predicate: Predicate) -> Plan:
     )
 
 
+def fields_only(predicate: Predicate) -> tuple[Predicate, ...]:
+    """Those of its parts, all of which have to hold, that ask nothing of the text."""
+    parts = predicate.parts if isinstance(predicate, Junction) and predicate.word == "and" else (predicate,)
+    return tuple(part for part in parts if not part.has_text())
+
+
 def _parts(predicate: Predicate) -> Iterator[Predicate]:
     if isinstance(predicate, TextLeaf) or not predicate.has_text():
         yield predicate

@@ -69,7 +69,7 @@ class Generation:
     @property
     def dense(self) -> bool:
         """Whether passages have vectors."""
-        return self.embedder != "none"
+        return self.model is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,9 +260,7 @@ class Store(Protocol):
     def writing(self) -> AbstractContextManager[None]:
         """Holds off every other writer of this collection."""
 
-    def put(
-        self, documents: Sequence[PreparedDocument], dimensions: int | None, progress: Progress | None = None
-    ) -> int:
+    def put(self, documents: Sequence[PreparedDocument], progress: Progress | None = None) -> int:
         """Insert or replace documents; returns the commit."""
 
     def remove(self, ids: Sequence[str]) -> int:

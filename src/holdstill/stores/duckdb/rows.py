@@ -62,8 +62,10 @@ def insert_generation(cursor: Cursor, generation: Generation) -> None:
     )
 
 
-def set_dimensions(cursor: Cursor, generation: Generation, dimensions: int) -> None:
-    """Keep the number of dimensions that the first vector decided."""
+def set_dimensions(cursor: Cursor, generation: Generation, new: Sequence[PreparedDocument]) -> None:
+    """Keep the number of dimensions of the first vector, which decides it."""
+    vectors = (passage.vector for document in new for passage in document.passages or ())
+    dimensions = next((len(vector) for vector in vectors if vector is not None), None)
     cursor.execute("UPDATE generations SET dimensions = ? WHERE generation = ?", [dimensions, generation.number])
 
 

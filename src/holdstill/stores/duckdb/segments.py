@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from holdstill.analysis import Analyser, Term, lexical_text
+from holdstill.analysis import Analyser, Term
 from holdstill.errors import NotWritable
 from holdstill.stores.base import PreparedDocument, Progress
 from holdstill.stores.duckdb import arrays, segment
@@ -64,9 +64,7 @@ def save(folder: Path, contents: Arrays, first_row: int, commit: int) -> Entry:
     return Entry(name, first_row, len(contents["lengths"]), commit, length)
 
 
-def build(
-    documents: Sequence[PreparedDocument], analyser: Analyser, dimensions: int | None, progress: Progress | None
-) -> Arrays:
+def build(documents: Sequence[PreparedDocument], analyser: Analyser, progress: Progress | None) -> Arrays:
     """The segment of new contents, from the texts themselves."""
     prepared = [(document.title, document.passages) for document in documents if document.passages is not None]
     starts = np.cumsum([0] + [len(passages) for _, passages in prepared])
@@ -78,12 +76,12 @@ def build(
             if progress is not None:
                 progress("indexing", done, total)
             for passage in passages:
-                yield analyser.terms(lexical_text(title, passage.headings, passage.text))
+                yield analyser.passage(title, passage.headings, passage.text)
 
-    return segment.build(terms(), starts, stack(vectors, total, dimensions))
+    return segment.build(terms(), starts, stack(vectors, total))
 
 
-def rebuild(cursor: Cursor, entry: Entry, analyser: Analyser, dimensions: int | None) -> Arrays:
+def rebuild(cursor: Cursor, entry: Entry, analyser: Analyser) -> Arrays:
     """The segment again, from the rows of the database that it is derived from."""
     rows = cursor.execute(
         "SELECT p.content, c.title, p.headings, p.text, p.vector FROM passages p JOIN contents c USING (content) "
@@ -93,15 +91,13 @@ def rebuild(cursor: Cursor, entry: Entry, analyser: Analyser, dimensions: int | 
     contents = np.array([row[0] for row in rows])
     starts = np.append(np.flatnonzero(np.diff(contents, prepend=contents[0] - 1)), len(rows))
     vectors = [np.frombuffer(row[4], dtype="<i2") for row in rows if row[4] is not None]
-    terms = (analyser.terms(lexical_text(title, headings, text)) for _, title, headings, text, _ in rows)
-    return segment.build(terms, starts, stack(vectors, len(rows), dimensions))
+    terms = (analyser.passage(title, headings, text) for _, title, headings, text, _ in rows)
+    return segment.build(terms, starts, stack(vectors, len(rows)))
 
 
-def stack(vectors: Sequence[NDArray[np.int16]], rows: int, dimensions: int | None) -> NDArray[np.int16]:
+def stack(vectors: Sequence[NDArray[np.int16]], rows: int) -> NDArray[np.int16]:
     """The vectors as one array; of no width where there are none."""
-    if not vectors:
-        return np.zeros((rows, 0 if not rows else (dimensions or 0)), dtype=np.int16)
-    return np.stack(vectors).astype(np.int16)
+    return np.stack(vectors).astype(np.int16) if vectors else np.zeros((rows, 0), dtype=np.int16)
 
 
 def absorbed(listed: Sequence[Entry], passages: int) -> list[Entry]:

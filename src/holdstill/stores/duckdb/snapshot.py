@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdstill.analysis import analyser
+from holdstill.frozen import FrozenDict
 from holdstill.policy import Policy
 from holdstill.predicate import Predicate, Truth, split, to_sql
 from holdstill.query import Unit
@@ -190,7 +191,7 @@ class DuckDBSnapshot:
             fields = {name: from_column(value) for name, value in zip(names, stored, strict=True)}
             pages = None if first is None else (first, last)
             passage = StoredPassage(ordinal, tuple(headings), pages, text)
-            documents.append((row, StoredDocument(id_, title, fields, json.loads(metadata), (passage,), added)))
+            documents.append((row, StoredDocument(id_, title, fields, _outside(metadata, names), (passage,), added)))
         return documents
 
     # -- for writing -----------------------------------------------------------------------------
@@ -224,3 +225,9 @@ class DuckDBSnapshot:
     def _numpy(self, sql: str, values: Sequence[object]) -> dict[str, Any]:
         with self.connection.reading() as cursor:
             return cursor.execute(sql, values).fetchnumpy()
+
+
+def _outside(metadata: str, names: Sequence[str]) -> Mapping[str, Any]:
+    """What was stored beside the fields; a key that has become a field since is the field's to answer."""
+    stored: dict[str, Any] = json.loads(metadata)
+    return FrozenDict({key: value for key, value in stored.items() if key not in names})

@@ -49,6 +49,7 @@ class DuckDBStore:
         self._connection, self._writable = database.connect(path, lock_timeout)
         self._lock = database.writer_lock(path)
         self._reload = threading.Lock()
+        self._mended: list[str] = []  # what was rebuilt since the last check
         self._state: _State | None = None
 
     @classmethod
@@ -111,7 +112,7 @@ class DuckDBStore:
         try:
             return segments.load(self._path / INDEX, entry)
         except TornFile:
-            torn[entry] = segments.rebuild(cursor, entry, analyser(generation.analyser), generation.dimensions)
+            torn[entry] = segments.rebuild(cursor, entry, analyser(generation.analyser))
             return torn[entry]
 
     def _save(self, torn: Mapping[Entry, Arrays]) -> bool:
@@ -125,6 +126,7 @@ class DuckDBStore:
             with suppress(HoldstillError):
                 for entry, contents in torn.items():
                     self._mend(entry, contents)
+                    self._mended.append(f"{entry.name}: torn or missing when it was opened; rebuilt from the database")
                 self._sweep()
                 return True
             return False
@@ -141,16 +143,14 @@ class DuckDBStore:
         with self._lock:
             yield
 
-    def put(
-        self, documents: Sequence[PreparedDocument], dimensions: int | None, progress: Progress | None = None
-    ) -> int:
+    def put(self, documents: Sequence[PreparedDocument], progress: Progress | None = None) -> int:
         """See `holdstill.stores.base.Store.put`."""
         with self.writing():
             state = self._current()
             snapshot, commit = state.snapshot, state.snapshot.commit + 1
             new = [document for document in documents if document.passages is not None]
             try:
-                taken, saved = self._index(state, new, dimensions, commit, progress) if new else ([], None)
+                taken, saved = self._index(state, new, commit, progress) if new else ([], None)
                 with self._change(commit, "add") as cursor:
                     contents = rows.stored_contents(cursor, documents)
                     rows.retire(cursor, [document.id for document in documents], commit)
@@ -158,8 +158,8 @@ class DuckDBStore:
                     rows.insert_documents(cursor, documents, snapshot.schema, contents, commit)
                     if saved is not None:
                         rows.replace_segments(cursor, taken, saved)
-                    if dimensions is not None:
-                        rows.set_dimensions(cursor, snapshot.generation, dimensions)
+                    if snapshot.generation.dimensions is None:
+                        rows.set_dimensions(cursor, snapshot.generation, new)
             except BaseException:
                 with suppress(HoldstillError):  # on a full disk, every attempt would leave a file
                     self._sweep()
@@ -168,16 +168,11 @@ class DuckDBStore:
             return commit
 
     def _index(
-        self,
-        state: _State,
-        new: Sequence[PreparedDocument],
-        dimensions: int | None,
-        commit: int,
-        progress: Progress | None,
+        self, state: _State, new: Sequence[PreparedDocument], commit: int, progress: Progress | None
     ) -> tuple[list[Entry], Entry]:
         """Write the segment of new contents; also gives those whose place it takes."""
         snapshot = state.snapshot
-        fresh = segments.build(new, analyser(snapshot.generation.analyser), dimensions, progress)
+        fresh = segments.build(new, analyser(snapshot.generation.analyser), progress)
         taken = segments.absorbed(state.entries, len(fresh["lengths"]))
         older = snapshot.index.segments[len(state.entries) - len(taken) :]
         first_row = taken[0].first_row if taken else snapshot.index.rows
@@ -211,7 +206,7 @@ class DuckDBStore:
 
     def check(self) -> list[str]:
         """See `holdstill.stores.base.Store.check`."""
-        found = []
+        found, self._mended = self._mended, []
         with self.writing():
             state = self._current()
             for entry in state.entries:
@@ -230,7 +225,7 @@ class DuckDBStore:
                 return
             if contents is None:
                 generation = rows.read_generation(cursor)
-                contents = segments.rebuild(cursor, entry, analyser(generation.analyser), generation.dimensions)
+                contents = segments.rebuild(cursor, entry, analyser(generation.analyser))
             saved = segments.save(self._path / INDEX, contents, entry.first_row, entry.commit)
             rows.replace_segments(cursor, [entry], saved)
 
