@@ -458,3 +458,57 @@ def test_a_brought_vector_stands_for_its_own_document_alone(tmp_path: Path) -> N
         assert scores["made"] == max(scores.values()) > 2**30 * 0.999
         collection.add([hs.Document("again", "same text")])
         assert model.texts == ["same text"]
+
+
+def test_rows_may_come_from_code_that_writes_to_the_collection(words: hs.Collection) -> None:
+    words.add([hs.Document("a", "old text", fields={"n": 1})])
+
+    def replacing() -> Iterator[hs.Document]:
+        words.add([hs.Document("a", "new text")])
+        yield hs.Document("a", "old text", fields={"n": 2})
+
+    assert words.add(replacing()).replaced == 1
+    assert words.get("a").passages[0].text == "old text"
+
+    def deleting() -> Iterator[hs.Document]:
+        words.delete("a")
+        yield hs.Document("a", "old text", fields={"n": 2})
+
+    assert words.add(deleting()).added == 1
+    assert words.get("a").fields["n"] == 2
+
+
+def test_a_key_that_becomes_a_field_is_answered_by_the_field_everywhere(words: hs.Collection) -> None:
+    words.add([hs.Document("a", "text", fields={"late": "stored"})])
+    words.add_field("late", "str")
+    assert words.get("a").fields["late"] is None
+    assert words.get("a").metadata == {}
+    assert words.search("text")[0].fields["late"] is None
+    words.update("a", fields={"late": "set"})
+    assert words.get("a").fields["late"] == words.search("text")[0].fields["late"] == "set"
+
+
+def test_metadata_keys_that_become_one_are_refused(words: hs.Collection) -> None:
+    report = words.add([hs.Document("a", "text", fields={"m": {"x\x00": 1, "x\ufffd": 2}})])
+    assert (report.added, report.refused[0].field) == (0, "fields")
+
+
+def test_a_passage_with_nothing_but_headings_is_found_by_them(words: hs.Collection) -> None:
+    words.add([hs.Document("a", passages=[hs.Passage("text"), hs.Passage(" ", headings=["Alone"]), hs.Passage("")])])
+    assert [hit.id for hit in words.search("alone")] == ["a#1"]
+    assert len(words.get("a").passages) == 2
+
+
+@pytest.mark.parametrize("text", ["\u200b", "\u00ad \ufeff", "\u2060\n"])
+def test_a_text_that_cannot_be_seen_is_empty(text: str) -> None:
+    with pytest.raises(hs.InvalidDocument, match="is empty"):
+        hs.Document("a", text)
+
+
+def test_no_phrase_reaches_from_a_title_into_a_text(words: hs.Collection) -> None:
+    words.add([hs.Document("a", passages=[hs.Passage("York grows", headings=["Towns"])], title="What's new")])
+    for crossing in ("new towns", "towns york", "new york"):
+        assert len(words.search(must=[crossing])) == 0
+        assert len(words.search(must_not=[crossing])) == 1
+    for within in ("what's new", "york grows", "towns"):
+        assert len(words.search(must=[within])) == 1

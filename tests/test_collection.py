@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
+import pickle
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -497,3 +499,30 @@ def test_a_single_path_is_read_as_a_list_of_one(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("words")
     for paths in (tmp_path / "a.txt", str(tmp_path / "a.txt"), [str(tmp_path / "a.txt")]):
         assert [row.document.id for row in hs.read(paths)] == ["a.txt"]
+
+
+def test_only_the_operator_has_files_rebuilt_where_there_is_a_policy(tmp_path: Path) -> None:
+    with hs.create(tmp_path / "c.hs", embedder="none", schema={"team": "str"}) as collection:
+        collection.set_policy("team = principal.team")
+        with pytest.raises(hs.OperatorRequired):
+            collection.check()
+        assert collection.check(operator=True) == []
+
+
+def test_asearch_takes_what_search_takes() -> None:
+    asynchronous, plain = inspect.signature(hs.Collection.asearch), inspect.signature(hs.Collection.search)
+    assert asynchronous.parameters == plain.parameters
+    assert inspect.iscoroutinefunction(hs.Collection.asearch)
+
+
+def test_an_update_counts_what_it_changed(people: hs.Collection) -> None:
+    before = people.info().commit
+    first = people.update(where="n is null or n is not null", fields={"city": "Oslo"})
+    again = people.update(where="n is null or n is not null", fields={"city": "Oslo"})
+    assert first.changed > 0
+    assert (again.changed, again.commit) == (0, before + 1)
+
+
+@pytest.mark.parametrize("value", [hs.Settings(weights={"dense": 2}), hs.Principal("ana", ("g",), {"team": "x"})])
+def test_values_can_be_copied_and_sent(value: Any) -> None:
+    assert copy.deepcopy(value) == pickle.loads(pickle.dumps(value)) == value

@@ -129,7 +129,7 @@ def _checks(path: Path | None, caller: Asking) -> Iterator[Check]:
         yield Check("collection", True, f"format {about.format}, commit {about.commit}, {about.documents} documents")
         yield _embedder(about.embedder if not (about.model or "").startswith("declared:") else None)
         try:
-            mended = handle.check()
+            mended = handle.check(**caller)
         except HoldstillError as error:
             yield Check("index", False, f"not checked: {error}")
         else:
