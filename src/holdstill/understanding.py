@@ -14,9 +14,9 @@ from holdstill.predicate import Predicate
 from holdstill.query import ArmName, Query
 from holdstill.ranking.grid import to_grid
 from holdstill.splitting import opening
-from holdstill.stores.base import Snapshot
+from holdstill.stores.base import Requirement, Snapshot
 from holdstill.syntax import read_web
-from holdstill.words import Requirement, of_words
+from holdstill.words import of_words
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
@@ -11,23 +10,9 @@ import numpy as np
 from holdstill.analysis import Analyser, requirement, requirements
 from holdstill.errors import InvalidPredicate
 from holdstill.predicate.nodes import TextLeaf
-from holdstill.stores.base import Mask, Postings, Rows
+from holdstill.stores.base import Mask, Phrase, Postings, Requirement, Rows
 
-Phrase = tuple[tuple[str, int], ...]
 _ROW_SHIFT = 32
-
-
-@dataclass(frozen=True, slots=True)
-class Requirement:
-    """Phrases that must all stand in a unit, or, where not `wanted`, must not all stand there.
-
-    Attributes:
-        phrases: each a run of whole terms with positions counted from the run's first.
-        wanted: False for `must_not`.
-    """
-
-    phrases: tuple[Phrase, ...]
-    wanted: bool = True
 
 
 def of_words(analyser: Analyser, words: str, *, wanted: bool) -> Requirement:

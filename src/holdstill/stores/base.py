@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,31 +15,12 @@ from holdstill.predicate import Predicate
 from holdstill.query import Unit
 from holdstill.schema import Field, Schema
 
-if TYPE_CHECKING:
-    from holdstill.words import Requirement
-
 FORMAT = 1  #: of what this version writes; every earlier one is read
 
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+Phrase = tuple[tuple[str, int], ...]  #: whole terms with positions counted from the first
 Progress = Callable[[str, int, int], None]  #: what is being done, how much of it, of how much
-
-
-@dataclass(frozen=True, slots=True)
-class Capabilities:
-    """What a store can do, as data; the conformance suite reads it.
-
-    Attributes:
-        name: the store's name.
-        exact_lexical: integer BM25 over all of `E`, the same bits as every exact store.
-        exact_dense: integer dot products over all of `E`, likewise.
-        processes: whether several processes may have the collection open.
-    """
-
-    name: str
-    exact_lexical: bool
-    exact_dense: bool
-    processes: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +66,19 @@ class Postings:
     rows: Rows
     frequencies: NDArray[np.int32]
     positions: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """Phrases that must all stand in a unit, or, where not `wanted`, must not all stand there.
+
+    Attributes:
+        phrases: each a run of whole terms with positions counted from the run's first.
+        wanted: False for `must_not`.
+    """
+
+    phrases: tuple[Phrase, ...]
+    wanted: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +245,6 @@ class Snapshot(Protocol):
 
 class Store(Protocol):
     """Where the rows of one collection live. Each write is one commit, atomic, made under `writing()`."""
-
-    capabilities: ClassVar[Capabilities]
 
     def snapshot(self) -> Snapshot:
         """The newest commit."""

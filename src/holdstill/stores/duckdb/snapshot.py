@@ -21,6 +21,7 @@ from holdstill.stores.base import (
     Generation,
     Mask,
     Postings,
+    Requirement,
     Rows,
     Selection,
     StoredDocument,
@@ -30,7 +31,7 @@ from holdstill.stores.duckdb.connection import Connection
 from holdstill.stores.duckdb.database import column
 from holdstill.stores.duckdb.index import Index
 from holdstill.stores.duckdb.rows import from_column
-from holdstill.words import Requirement, holding, in_unit, of_leaf, required
+from holdstill.words import holding, in_unit, of_leaf, required
 
 _LIVE = "d.added <= ? AND (d.removed IS NULL OR d.removed > ?)"
 

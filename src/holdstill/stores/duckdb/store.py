@@ -8,13 +8,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import ClassVar
 
 from holdstill.analysis import analyser
 from holdstill.errors import HoldstillError, NotWritable
 from holdstill.policy import Policy
 from holdstill.schema import Field, Schema
-from holdstill.stores.base import Capabilities, Generation, PreparedDocument, Progress
+from holdstill.stores.base import Generation, PreparedDocument, Progress
 from holdstill.stores.duckdb import arrays, database, rows, segment, segments
 from holdstill.stores.duckdb.arrays import Arrays, TornFile
 from holdstill.stores.duckdb.connection import Cursor
@@ -39,10 +38,6 @@ class DuckDBStore:
     Threads may share a handle. Every read goes through a snapshot; every write is one transaction that makes rows,
     postings and vectors visible together: the new segment file is complete on disk before the commit that names it.
     """
-
-    capabilities: ClassVar[Capabilities] = Capabilities(
-        name="duckdb", exact_lexical=True, exact_dense=True, processes=False
-    )
 
     def __init__(self, path: Path, lock_timeout: float) -> None:
         self._path = path
