@@ -130,7 +130,9 @@ def test_a_busy_collection_names_the_variable():
     assert failures.describe(busy)["hint"] == "wait longer (HOLDSTILL_LOCK_TIMEOUT)"
 
 
-def test_fields_are_not_taken_for_arguments():
+def test_paths_and_fields_are_not_taken_for_arguments():
+    missing = errors.CollectionNotFound("there is no collection at /data/order_by/rrf_k/c.hs")
+    assert failures.describe(missing)["message"] == "there is no collection at /data/order_by/rrf_k/c.hs"
     unknown = errors.UnknownField("no field is called 'must_not'", field="must_not", expected="one of order_by, k")
     assert failures.describe(unknown)["message"] == "no field is called 'must_not'"
     assert failures.describe(unknown)["expected"] == "one of order_by, k"
