@@ -84,7 +84,7 @@ def _weight(arm: str, weight: object) -> Fraction:
         f"the weight of {arm!r} cannot be used",
         field="weights",
         expected="a number above 0, at most 1,000,000, of 9 decimals at most",
-        got=weight,
+        got=str(weight) if isinstance(weight, Fraction) else weight,
     )
 
 

@@ -217,7 +217,7 @@ class Schema:
         raise UnknownField(
             f"no field is called {name!r}",
             field=name,
-            expected="one of " + (", ".join(field.name for field in self.fields) or "(the schema has no fields)"),
+            expected="one of " + ", ".join(self.types()) if self.fields else "no field at all: the schema has none",
             hint="`holdstill schema COLLECTION` lists the fields; `schema COLLECTION add-field NAME:TYPE` adds one",
         )
 

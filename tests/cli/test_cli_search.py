@@ -72,6 +72,7 @@ def test_pages(ask, people):
         (["--order-by", "years_exp", "desc"], ["di", "ana", "bo"]),
         (["--order-by", "years_exp", "DESC", "--k", "3"], ["di", "ana", "bo"]),
         (["--order-by", "years_exp", "asc"], ["bo", "ana", "di"]),
+        (["--order-by=years_exp", "desc"], ["di", "ana", "bo"]),
         (["--order-by", "years_exp desc"], ["di", "ana", "bo"]),
         (["--order-by=years_exp desc"], ["di", "ana", "bo"]),
     ],

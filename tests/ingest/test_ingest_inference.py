@@ -242,3 +242,22 @@ def test_any_cell_is_read_or_refused(text: str, type_: Any) -> None:
     except InvalidDocument:
         return
     assert value == Field("c", type_).accept(value)
+
+
+def _inferred(*cells: str) -> tuple[dict[str, str], tuple[str, ...]]:
+    found = infer(Document(str(number), "x", fields={"c": Cell(cell)}) for number, cell in enumerate(cells))
+    return found.schema.types(), found.notes
+
+
+@pytest.mark.parametrize(
+    ("cells", "type_"), [(('["a"]', "[]"), "str[]"), (("[1]", "[2, 3]"), "int[]"), (("[]",), "str[]")]
+)
+def test_cells_that_all_spell_lists_are_a_list(cells: tuple[str, ...], type_: str) -> None:
+    assert _inferred(*cells) == ({"c": type_}, ())
+
+
+def test_a_column_of_cells_that_is_nearly_of_a_type_is_noted() -> None:
+    types, notes = _inferred("2.5", "n/a", "7")
+    assert types == {"c": "str"}
+    assert notes == ("field 'c' is str: 1 of its 3 values cannot be read as float, as the others can",)
+    assert _inferred("a name", "1984", "another") == ({"c": "str"}, ())

@@ -35,8 +35,9 @@ def _joined_order(args: Sequence[str]) -> list[str]:
     """The arguments with `--order-by FIELD desc` made `--order-by "FIELD desc"`."""
     joined = list(args)
     for at, word in enumerate(args):
-        if word == "--order-by" and at + 2 < len(args) and args[at + 2].lower() in ("asc", "desc"):
-            joined[at + 1 : at + 3] = [f"{args[at + 1]} {args[at + 2]}"]
+        last = at if word.startswith("--order-by=") else at + 1 if word == "--order-by" else len(args)
+        if last + 1 < len(args) and args[last + 1].lower() in ("asc", "desc"):
+            joined[last : last + 2] = [f"{args[last]} {args[last + 1]}"]
             break
     return joined
 

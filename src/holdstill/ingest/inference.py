@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -14,7 +15,7 @@ from holdstill.ingest.cells import Cell, parse, typed, with_fields
 from holdstill.schema import Field, FieldType, Schema, is_field_name
 
 #: A column gets the first of these types that takes every value it holds.
-_PREFERRED: tuple[FieldType, ...] = ("bool", "int", "float", "date", "datetime", "str", "str[]", "int[]")
+_PREFERRED: tuple[FieldType, ...] = ("bool", "int", "float", "date", "datetime", "str[]", "int[]", "str")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,7 @@ class _Column:
     scalars: int = 0
     texts: int = 0
     left: list[Field] = field(default_factory=list)  # the types that took every value so far, preferred first
+    read_as: Counter[str] = field(default_factory=Counter)  # how many cells each type but `str` reads
 
     def __post_init__(self) -> None:
         if is_field_name(self.name):
@@ -84,6 +86,9 @@ class _Column:
         self.known += 1
         self.scalars += not isinstance(value, (list, tuple, Mapping))
         self.texts += _is_text(value)
+        if isinstance(value, Cell) and is_field_name(self.name):
+            fields = (Field(self.name, type_) for type_ in _PREFERRED if type_ != "str")
+            self.read_as.update(field.type for field in fields if _takes(field, value))
         self.left = [field for field in self.left if _takes(field, value)]
 
     @property
@@ -109,11 +114,13 @@ class _Column:
                 f"field {self.name!r} is str: no one type takes all {self.known} values; "
                 f"{self.known - self.texts} that are not text are kept as their JSON text"
             )
-        return (
-            None
-            if self.left
-            else f"{self.name!r} is stored, not filterable: it holds objects or values of several types"
-        )
+        if not self.left:
+            return f"{self.name!r} is stored, not filterable: it holds objects or values of several types"
+        type_, count = max(self.read_as.items(), key=lambda item: item[1], default=("", 0))
+        if self.type == "str" and 2 * count >= self.known:
+            others = f"{self.known - count} of its {self.known} values"
+            return f"field {self.name!r} is str: {others} cannot be read as {type_}, as the others can"
+        return None
 
 
 def _takes(field: Field, value: object) -> bool:
