@@ -50,6 +50,7 @@ from holdstill.refused import Refused
 from holdstill.result import ArmReport, Completeness, Hit, Result
 from holdstill.schema import Field, Schema
 from holdstill.stores.base import StoredDocument, StoredPassage
+from holdstill.tables import FusedTable, fuse
 
 __all__ = [
     "AccessDenied",
@@ -72,6 +73,7 @@ __all__ = [
     "EmptyQuery",
     "Field",
     "FusedScoreThreshold",
+    "FusedTable",
     "Hit",
     "HoldstillError",
     "Info",
@@ -108,6 +110,7 @@ __all__ = [
     "__version__",
     "create",
     "f",
+    "fuse",
     "open",
     "parse",
     "read",
