@@ -52,6 +52,7 @@ from holdstill.reports import AddReport, ChangeReport, Info
 from holdstill.result import ArmReport, Completeness, Hit, Result
 from holdstill.schema import Field, Schema
 from holdstill.stores.base import StoredDocument, StoredPassage
+from holdstill.tables import FusedTable, fuse
 
 __all__ = [
     "AccessDenied",
@@ -74,6 +75,7 @@ __all__ = [
     "EmptyQuery",
     "Field",
     "FusedScoreThreshold",
+    "FusedTable",
     "Hit",
     "HoldstillError",
     "Info",
@@ -110,6 +112,7 @@ __all__ = [
     "__version__",
     "create",
     "f",
+    "fuse",
     "open",
     "parse",
     "read",

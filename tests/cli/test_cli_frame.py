@@ -27,6 +27,7 @@ COMMANDS = [
     "info",
     "doctor",
     "analyse",
+    "fuse",
 ]
 
 

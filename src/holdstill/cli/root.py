@@ -16,6 +16,7 @@ from holdstill.cli.demo import demo
 from holdstill.cli.diagnosis import analyse, doctor, info
 from holdstill.cli.documents import delete, show, update
 from holdstill.cli.failures import FAILURE, exit_code, report
+from holdstill.cli.fuse import fuse
 from holdstill.cli.rules import policy, schema
 from holdstill.cli.searching import search
 from holdstill.cli.setup import init
@@ -96,5 +97,5 @@ def main() -> None:
     """Run the command line."""
 
 
-for command in (demo, init, add, search, show, update, delete, schema, policy, info, doctor, analyse):
+for command in (demo, init, add, search, show, update, delete, schema, policy, info, doctor, analyse, fuse):
     main.add_command(command)
