@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from holdstill.syntax import Understood, read_web
+from holdstill.analysis import analyser
+from holdstill.syntax import Understood
+from holdstill.syntax import read_web as read
+
+
+def read_web(text: str) -> Understood:
+    return read(text, lambda part: bool(analyser("simple").terms(part)))
 
 
 @pytest.mark.parametrize(
@@ -20,11 +26,15 @@ from holdstill.syntax import Understood, read_web
         ("state-of-the-art", "state-of-the-art", (), ()),
         ('odd "quote', 'odd "quote', (), ()),
         ("a - b", "a - b", (), ()),
+        ("code -🍕", "code", (), ("🍕",)),
+        ('"🍕" code', "🍕 code", ("🍕",), ()),
+        ('-"java", -"python".', None, (), ("java", "python")),
+        ("\u3164 -java", None, (), ("java",)),
     ],
 )
 def test_what_is_read(text: str, rest: str, must: tuple[str, ...], must_not: tuple[str, ...]) -> None:
-    read = read_web(text)
-    assert (read.text and " ".join(read.text.split()), read.must, read.must_not) == (rest, must, must_not)
+    found = read_web(text)
+    assert (found.text and " ".join(found.text.split()), found.must, found.must_not) == (rest, must, must_not)
 
 
 @pytest.mark.parametrize("text", ["a -> b", "a -! b", "-)", '"!!!" a', '-"!"', '""', "--"])

@@ -52,7 +52,6 @@ def add(
         good, refused = _typed_rows(given, snapshot, embedding)
         existing = snapshot.existing([each.row.document.id for each in good])
         changed = [each for each in good if not _same(existing.get(each.row.document.id), each)]
-        prepared = prepare(snapshot, changed, existing, embedding, progress)
         if strict and refused:
             raise BatchRefused(
                 f"{len(refused)} of the rows cannot be taken, and strict was asked: nothing was written. "
@@ -60,6 +59,7 @@ def add(
                 refused=tuple(refused),
                 hint="Mend them, or add without strict to keep the good ones",
             )
+        prepared = prepare(snapshot, changed, existing, embedding, progress)
         commit = store.put(prepared, progress) if prepared else snapshot.commit
         replaced = sum(document.id in existing for document in prepared)
         return AddReport(

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from holdstill.errors import InvalidInput, InvalidQuery
 
@@ -30,9 +30,11 @@ def as_paths(name: str, values: object) -> list[Path]:
     Raises:
         holdstill.InvalidInput: something in it is no path.
     """
-    if isinstance(values, Iterable) and not isinstance(values, (str, bytes, os.PathLike)):
-        return [as_path(name, value) for value in values]
-    return [as_path(name, values)]
+    return [as_path(name, value) for value in (values if _several(values) else [values])]
+
+
+def _several(values: object) -> TypeGuard[Iterable[object]]:
+    return isinstance(values, Iterable) and not isinstance(values, (str, bytes, os.PathLike))
 
 
 def as_mapping(name: str, value: object) -> dict[str, Any]:
@@ -63,11 +65,12 @@ def as_ids(values: object) -> list[str]:
     Raises:
         holdstill.InvalidQuery: something in it is no text.
     """
-    named = [values] if isinstance(values, str) else list(values) if isinstance(values, Iterable) else [values]
-    for each in named:
+    named: dict[str, None] = {}
+    for each in values if _several(values) else [values]:
         if not isinstance(each, str):
             raise InvalidQuery("an id is text", field="id", expected="a string", got=each)
-    return list(dict.fromkeys(named))
+        named[each] = None
+    return list(named)
 
 
 def as_seconds(name: str, value: object) -> float:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from holdstill.access import Asking, permission, require_operator
 from holdstill.adding import add
 from holdstill.analysis import analyser as analyser_of
-from holdstill.arguments import as_ids, as_mapping
+from holdstill.arguments import as_flag, as_ids, as_mapping
 from holdstill.document import Document
 from holdstill.embedding import Embedder, Embedding
 from holdstill.errors import InvalidInput, InvalidQuery, InvalidVector, ModelMismatch, NotFound
@@ -178,6 +178,7 @@ class Collection:
             generation=generation.number,
             analyser=analyser_of(generation.analyser).identity,
             embedder=generation.embedder,
+            brought=generation.brought,
             model=generation.model,
             dimensions=generation.dimensions,
             schema=snapshot.schema.types(),
@@ -223,7 +224,9 @@ class Collection:
             )
         snapshot = self._store.snapshot()
         require_operator(snapshot, principal, operator=operator)
-        return add(self._store, documents, self._embedding(snapshot), strict=strict, progress=progress)
+        return add(
+            self._store, documents, self._embedding(snapshot), strict=as_flag("strict", strict), progress=progress
+        )
 
     def delete(
         self,

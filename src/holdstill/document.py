@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -128,7 +128,7 @@ class Document:
                 expected="either text (and vector) or passages",
             )
         object.__setattr__(self, "whole", passages is None)
-        parts = (Passage(text or "", vector),) if passages is None else _passages(passages)
+        parts = (Passage("" if text is None else text, vector),) if passages is None else _passages(passages)
         kept = tuple(part for part in parts if not part.blank)
         if not kept and not blank(self.title):
             kept = parts[:1]
@@ -150,7 +150,7 @@ def _fields(fields: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _passages(passages: Sequence[Passage]) -> tuple[Passage, ...]:
-    parts = tuple(passages)
+    parts = tuple(passages) if isinstance(passages, Iterable) else (passages,)
     for part in parts:
         if not isinstance(part, Passage):
             raise InvalidDocument(

@@ -68,6 +68,7 @@ class Info:
     generation: int
     analyser: str
     embedder: str
+    brought: bool
     model: str | None
     dimensions: int | None
     schema: Mapping[str, str]

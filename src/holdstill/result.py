@@ -110,7 +110,7 @@ class Hit:
 
 def json_value(value: object) -> object:
     """A field's value as JSON shows it: lists for tuples, ISO 8601 for dates, `Z` for UTC."""
-    if isinstance(value, (tuple, Mapping)):
+    if isinstance(value, (tuple, list, Mapping)):
         return thaw(value)
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")

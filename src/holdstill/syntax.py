@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 _PART = re.compile(r'(?<!\w)(?P<minus>-?)["“](?P<phrase>[^"“”]*)["”](?!\w)|(?<!\S)-(?P<word>[^\s"“-]\S*)')
@@ -23,15 +24,19 @@ class Understood:
     must_not: tuple[str, ...]
 
 
-def read_web(text: str) -> Understood:
-    """Read `null "pointer exception" -java`; an odd quote, a lone minus and an inner hyphen are plain text,
-    and so is what holds no letter or digit."""
+def read_web(text: str, has_words: Callable[[str], bool]) -> Understood:
+    """Read `null "pointer exception" -java`; an odd quote, a lone minus and an inner hyphen are plain text.
+
+    Args:
+        text: what was asked.
+        has_words: whether anything is left of a text after analysis; what is of no words requires nothing.
+    """
     must: list[str] = []
     must_not: list[str] = []
 
     def take(part: re.Match[str]) -> str:
         words = part["word"] if part["phrase"] is None else part["phrase"]
-        if not any(map(str.isalnum, words)):
+        if not has_words(words):
             return part[0]
         if part["word"] is not None or part["minus"]:
             must_not.append(words)
@@ -40,5 +45,5 @@ def read_web(text: str) -> Understood:
         return words
 
     rest = _PART.sub(take, text)
-    blank = not rest.strip() and bool(must or must_not)
-    return Understood(None if blank else rest, tuple(must), tuple(must_not))
+    nothing_left = bool(must or must_not) and not has_words(rest)
+    return Understood(None if nothing_left else rest, tuple(must), tuple(must_not))

@@ -41,7 +41,7 @@ def understand(snapshot: Snapshot, query: Query, embedding: Embedding, allowed: 
     """
     words = analyser(snapshot.generation.analyser)
     if query.settings.syntax == "web" and query.text is not None:
-        read = read_web(query.text)
+        read = read_web(query.text, lambda text: any(term.whole for term in words.terms(text)))
         query = replace(query, text=read.text, must=query.must + read.must, must_not=query.must_not + read.must_not)
     requirements = [of_words(words, each, wanted=True) for each in query.must]
     requirements += [of_words(words, each, wanted=False) for each in query.must_not]

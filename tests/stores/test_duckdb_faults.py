@@ -394,3 +394,34 @@ def test_a_file_of_a_newer_duckdb_is_said_to_be_newer_not_damaged(
     monkeypatch.setattr(database.duckdb, "connect", refuse)
     with pytest.raises(hs.NewerFormat, match=r"written by a newer DuckDB.*version number 999.*Upgrade duckdb"):
         hs.open(tmp_path / "new.hs")
+
+
+def test_a_disk_that_fails_now_and_then_while_torn_files_are_rebuilt_mixes_no_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches = {100: "wide", 50: "half", 4: "four", 2: "pair"}
+    with hs.create(tmp_path / "c.hs", embedder="none") as collection:
+        for size, word in batches.items():
+            collection.add([hs.Document(f"{word}{number}", f"{word} text") for number in range(size)])
+    for file in (tmp_path / "c.hs" / "index").glob("*.seg"):
+        os.truncate(file, 10)
+    calls, write = 0, arrays.write
+
+    def failing(path: Path, contents: arrays.Arrays, commit: int) -> int:
+        nonlocal calls
+        calls += 1
+        if calls % 2 == 0 and calls <= 6:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(path, contents, commit)
+
+    with monkeypatch.context() as patched, hs.open(tmp_path / "c.hs") as collection:
+        patched.setattr(arrays, "write", failing)
+        collection.add([hs.Document("new0", "new text"), hs.Document("new1", "new text")])
+    assert calls > 1
+    for _ in range(2):
+        with hs.open(tmp_path / "c.hs") as collection:
+            for size, word in [*batches.items(), (2, "new")]:
+                hits = collection.search(word, k=200)
+                assert {hit.text for hit in hits} == {f"{word} text"}
+                assert len(hits) == size
+            collection.check()

@@ -33,6 +33,8 @@ def info(collection: Path, caller: Asking, as_json: bool) -> int:
     if as_json:
         emit(about)
         return 0
+    if about.pop("brought"):
+        about["embedder"] += " (vectors come with the documents)"
     fields = ", ".join(f"{name}:{type_}" for name, type_ in about.pop("schema").items())
     shown = {name: "-" if value is None else value for name, value in about.items()}
     print_pairs(console(), shown | {"fields": fields or "-"})
@@ -127,7 +129,7 @@ def _checks(path: Path | None, caller: Asking) -> Iterator[Check]:
         handle.policy(**caller)  # whoever may not rebuild may not call the doctor
         about = handle.info(**caller)
         yield Check("collection", True, f"format {about.format}, commit {about.commit}, {about.documents} documents")
-        yield _embedder(about.embedder if not (about.model or "").startswith("declared:") else None)
+        yield _embedder(None if about.brought else about.embedder)
         try:
             mended = handle.check(**caller)
         except HoldstillError as error:

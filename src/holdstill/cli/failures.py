@@ -145,7 +145,9 @@ def _in_its_words(error: errors.HoldstillError) -> dict[str, Any]:
         shown["hint"] = _ASIDE.sub("", error.hint) or None
     # An error of a filter or document speaks of fields, which may be called as arguments are.
     if not isinstance(error, (errors.InvalidPredicate, errors.InvalidDocument)):
-        for name in ("message", "expected", "hint"):
+        # So do messages that speak of a path or a field: what was typed comes back as it was typed.
+        own = isinstance(error, errors.InvalidSchema) or error.field in ("path", "paths")
+        for name in ("expected", "hint") if own else ("message", "expected", "hint"):
             if shown[name] is not None:
                 shown[name] = _ARGUMENT.sub(lambda found: _SPELLED.get(found[1] or found[2], found[0]), shown[name])
     return shown

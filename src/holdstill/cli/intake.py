@@ -48,7 +48,7 @@ class Making:
                 got=self.analyser,
                 hint="A collection keeps its analyser: add to a new collection to use another",
             )
-        brought = (about.model or "").startswith("declared:")
+        brought = about.brought
         if self.embedder is not None and (brought or self.embedder != about.embedder):
             raise _other_model("embedder", self.embedder, about, brought=brought)
         if self.vector_model is not None and (not brought or self.vector_model != about.embedder):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from holdstill.errors import InvariantViolated
 from holdstill.policy import Policy
 from holdstill.schema import Field, Schema
 from holdstill.stores.base import Generation, PreparedDocument
@@ -136,8 +137,17 @@ def insert_documents(
 
 
 def replace_segments(cursor: Cursor, old: Sequence[Entry], new: Entry) -> None:
-    """List a segment in place of those it takes in."""
-    cursor.execute("DELETE FROM segments WHERE name IN (SELECT unnest(?::VARCHAR[]))", [[entry.name for entry in old]])
+    """List a segment in place of those it takes in.
+
+    Raises:
+        holdstill.InvariantViolated: one of those is not listed, so that the new one would overlap another.
+    """
+    names = [entry.name for entry in old]
+    deleted = cursor.execute("DELETE FROM segments WHERE name IN (SELECT unnest(?::VARCHAR[]))", [names]).fetchone()
+    if deleted != (len(old),):
+        raise InvariantViolated(
+            "the index was about to be listed twice; nothing was changed", hint="Open the collection again"
+        )
     cursor.execute(
         "INSERT INTO segments VALUES (?, ?, ?, ?, ?)", [new.name, new.first_row, new.passages, new.commit, new.bytes]
     )

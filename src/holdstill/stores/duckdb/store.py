@@ -117,14 +117,15 @@ class DuckDBStore:
         """
         if not torn or not self._writable or not self._lock.acquire(blocking=False):
             return False
+        changed = False
         try:
             with suppress(HoldstillError):
                 for entry, contents in torn.items():
                     self._mend(entry, contents)
+                    changed = True
                     self._mended.append(f"{entry.name}: torn or missing when it was opened; rebuilt from the database")
                 self._sweep()
-                return True
-            return False
+            return changed
         finally:
             self._lock.release()
 
@@ -201,8 +202,8 @@ class DuckDBStore:
 
     def check(self) -> list[str]:
         """See `holdstill.stores.base.Store.check`."""
-        found, self._mended = self._mended, []
         with self.writing():
+            found, self._mended = self._mended, []
             state = self._current()
             for entry in state.entries:
                 try:
