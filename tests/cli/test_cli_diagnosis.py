@@ -6,8 +6,10 @@ import dataclasses
 
 import pytest
 
+import holdstill as hs
+from fakes import Hashed
 from holdstill.embedding import InvarianceReport
-from holdstill.errors import EmbedderFailed, ModelMismatch
+from holdstill.errors import EmbedderFailed
 
 
 def test_info(run, ask, people):
@@ -86,14 +88,25 @@ def test_the_doctor_says_when_the_model_does_not_hold_still(run, ask, monkeypatc
     assert run("doctor").stdout.splitlines()[-1].startswith("WRONG  embedder: ")
 
 
-def test_the_doctor_says_when_another_model_is_installed(ask, people, monkeypatch):
-    def mismatch(*_: object, **__: object) -> None:
-        raise ModelMismatch("the collection's vectors are of another model")
-
+def test_the_doctor_says_when_another_model_is_installed(ask, monkeypatch, tmp_path):
     monkeypatch.setattr("holdstill.embedding.check", lambda _: REPORT)
-    monkeypatch.setattr("holdstill.opening.open", mismatch)
-    report = ask("doctor", people, code=1)
-    assert [(check["check"], check["ok"]) for check in report["checks"]] == [("collection", False), ("embedder", True)]
+    hs.create(tmp_path / "c.hs").close()
+    assert ask("doctor", tmp_path / "c.hs")["ok"] is True
+    monkeypatch.setattr("holdstill.embedding.minilm._digest", lambda: "sha256:another")
+    report = ask("doctor", tmp_path / "c.hs", code=1)
+    assert [(check["check"], check["ok"]) for check in report["checks"]] == [
+        ("collection", True),
+        ("embedder", False),
+        ("index", True),
+    ]
+    assert "what is installed makes sha256:another" in report["checks"][1]["detail"]
+
+
+def test_an_embedder_that_only_python_can_load_is_not_wrong(ask, tmp_path):
+    hs.create(tmp_path / "c.hs", embedder=Hashed()).close()
+    report = ask("doctor", tmp_path / "c.hs")
+    assert report["ok"] is True
+    assert "one of your own" in report["checks"][1]["detail"]
 
 
 @pytest.mark.model

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,7 +18,10 @@ from holdstill.analysis import analyser as analyser_of
 from holdstill.cli.failures import FAILURE
 from holdstill.cli.options import AS_JSON, COLLECTION, Asking, asking, opened
 from holdstill.cli.terminal import console, emit, print_indented, print_pairs, print_table
-from holdstill.errors import HoldstillError, ModelMismatch
+from holdstill.errors import HoldstillError, OperatorRequired
+
+if TYPE_CHECKING:
+    from holdstill.collection import Collection
 
 _PACKAGES = ("duckdb", "numpy", "onnxruntime", "tokenizers", "sqlglot", "regex", "PyStemmer", "click", "rich")
 
@@ -117,35 +121,42 @@ def _checks(path: Path | None, caller: Asking) -> Iterator[Check]:
     from holdstill.embedding import DEFAULT
 
     if path is None:
-        yield _embedder(DEFAULT)
+        yield _embedder(DEFAULT, None)
         return
-    try:
-        handle = opened(path)
-    except ModelMismatch as error:  # another version of the model, or of what runs it, is installed now
-        yield Check("collection", False, str(error))
-        yield _embedder(DEFAULT)
-        return
-    with handle:
-        handle.policy(**caller)  # whoever may not rebuild may not call the doctor
+    with opened(path) as handle:
+        index = _index(handle, caller)
         about = handle.info(**caller)
         yield Check("collection", True, f"format {about.format}, commit {about.commit}, {about.documents} documents")
-        yield _embedder(None if about.brought else about.embedder)
-        try:
-            mended = handle.check(**caller)
-        except HoldstillError as error:
-            yield Check("index", False, f"not checked: {error}")
-        else:
-            yield Check("index", True, "; ".join(mended) or "every file is whole")
+        yield _embedder(None if about.brought else about.embedder, about.model)
+        yield index
 
 
-def _embedder(name: str | None) -> Check:
-    """Whether the embedder of that name holds still; None where the documents bring their vectors."""
-    from holdstill.embedding import check, load
+def _index(handle: Collection, caller: Asking) -> Check:
+    """Whether the index files were whole; torn ones are mended."""
+    try:
+        mended = handle.check(**caller)
+    except OperatorRequired:
+        raise
+    except HoldstillError as error:
+        return Check("index", False, f"not checked: {error}")
+    return Check("index", True, "; ".join(mended) or "every file is whole")
+
+
+def _embedder(name: str | None, model: str | None) -> Check:
+    """Whether the embedder of that name holds still, and is the rows'; None where the documents bring their vectors."""
+    from holdstill.embedding import DEFAULT, check, load
 
     if name is None:
         return Check("embedder", True, "none: the documents bring their vectors")
     if name == "none":
         return Check("embedder", True, "none: the collection is searched by words")
+    if name != DEFAULT:
+        return Check("embedder", True, f"{name}: one of your own, checked where it is given to `holdstill.open`")
+    installed = load(name).digest
+    if model not in (None, installed):
+        return Check(
+            "embedder", False, f"the vectors are of {model}, another model: what is installed makes {installed}"
+        )
     try:
         report = check(load(name))
     except HoldstillError as error:
