@@ -512,3 +512,12 @@ def test_no_phrase_reaches_from_a_title_into_a_text(words: hs.Collection) -> Non
         assert len(words.search(must_not=[crossing])) == 1
     for within in ("what's new", "york grows", "towns"):
         assert len(words.search(must=[within])) == 1
+
+
+def test_strict_refuses_before_anything_is_embedded(tmp_path: Path) -> None:
+    embedder = Hashed()
+    with hs.create(tmp_path / "c.hs", schema={"n": "int"}, embedder=embedder) as collection:
+        embedder.texts.clear()
+        with pytest.raises(hs.BatchRefused):
+            collection.add([hs.Document("a", "text"), hs.Document("b", "text", fields={"n": "1"})], strict=True)
+        assert embedder.texts == []

@@ -128,3 +128,7 @@ def test_demo_is_given_its_directory_and_a_console(run, ask, monkeypatch, tmp_pa
     monkeypatch.setattr("holdstill.demo.run_demo", run_demo)
     assert ask("demo", tmp_path) == {"directory": str(tmp_path)}
     assert run("demo").stdout == "in words\n"
+
+
+def test_a_path_called_as_an_argument_comes_back_as_it_was_typed(fault, tmp_path):
+    assert str(tmp_path / "rrf_k") in fault("search", tmp_path / "rrf_k", "words")["message"]
