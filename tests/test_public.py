@@ -57,28 +57,30 @@ def test_everything_public_is_described() -> None:
 
 _IMPORT = """
 import json, sys, time
-before = time.process_time()
+start = time.process_time()
+import numpy
+middle = time.process_time()
 import holdstill
-cost = time.process_time() - before
-print(json.dumps([cost, sorted({name.partition(".")[0] for name in sys.modules})]))
+end = time.process_time()
+print(json.dumps([(end - start) / (middle - start), sorted({name.partition(".")[0] for name in sys.modules})]))
 """
 
 
 def imported() -> tuple[float, set[str]]:
+    """What importing costs, in imports of numpy in the same process, and the modules that it loads."""
     done = subprocess.run([sys.executable, "-c", _IMPORT], capture_output=True, text=True, check=True)
-    cost, modules = json.loads(done.stdout)
-    return cost, set(modules)
+    ratio, modules = json.loads(done.stdout)
+    return ratio, set(modules)
 
 
 def test_importing_is_cheap_and_loads_nothing_heavy() -> None:
-    costs = []
-    for _ in range(8):  # the least of several: a busy machine makes a run dearer, never cheaper
-        cost, modules = imported()
+    # numpy takes about 0.1 CPU-s where 0.3 is the goal; a slow machine makes both dearer alike.
+    ratios = []
+    for _ in range(5):
+        ratio, modules = imported()
         assert not modules & HEAVY
-        costs.append(cost)
-        if cost < 0.3:
-            return
-    raise AssertionError(f"importing costs {min(costs):.2f} CPU-seconds")
+        ratios.append(ratio)
+    assert sorted(ratios)[2] < 3.5
 
 
 def test_searching_words_loads_no_model() -> None:
