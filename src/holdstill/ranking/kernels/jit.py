@@ -1,0 +1,35 @@
+"""How a kernel is compiled: ahead, for the one signature that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+from numba import types
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+VOID, BOOL = types.void, types.boolean
+INT8, INT16, INT32, INT64 = types.int8, types.int16, types.int32, types.int64
+FLOAT32, FLOAT64 = types.float32, types.float64
+
+
+def reads(dtype: types.Type, dimensions: int = 1) -> types.Array:
+    """An array in C order that the kernel only reads, so that it may be memory-mapped."""
+    return types.Array(dtype, dimensions, "C", readonly=True)
+
+
+def writes(dtype: types.Type, dimensions: int = 1) -> types.Array:
+    """An array in C order that the kernel fills."""
+    return types.Array(dtype, dimensions, "C")
+
+
+def compiled(result: types.Type, *arguments: types.Type) -> Callable[[Kernel], Kernel]:
+    """Compile a kernel for these types. It lets go of the interpreter's lock and never raises.
+
+    Sums of int32 are written `np.int32(a + b)`: numba widens them to 64 bits otherwise, and the processor's 16-bit
+    multiply-and-add instructions go unused.
+    """
+    decorate: Any = numba.njit(result(*arguments), cache=True, nogil=True, error_model="numpy")
+    return cast(Callable[[Kernel], Kernel], decorate)
