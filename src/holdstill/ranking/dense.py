@@ -1,29 +1,45 @@
-"""Integer dot products of grid vectors, by floating-point hardware.
+"""Integer dot products of grid vectors: of every eligible row.
 
-BLAS adds in an order of its own, which differs between machines and thread counts. Here that cannot show: every factor
-is an integer of at most 15 bits, so every partial sum is an integer below 2^53 and float64 holds it exactly.
+On floating-point hardware BLAS adds in an order of its own, which differs between machines and thread counts. Here that
+cannot show: every factor is an integer of at most 15 bits, so every partial sum is an integer below 2^53 and float64
+holds it exactly. The compiled kernel adds integers, and gets the same ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdstill.errors import InvariantViolated
+from holdstill.ranking import compiled
+from holdstill.ranking.codes import Codes
 
+_DENSE = 3  # above one row in so many, reading all in one stretch is quicker than picking them
 _CHUNK = 2**18  # numbers multiplied at a time: 2 MB as float64, which a core's cache holds
 
 
-def scores(
-    blocks: Iterable[tuple[int, NDArray[np.int16]]], query: NDArray[np.int16], eligible: NDArray[np.bool_]
-) -> NDArray[np.int64]:
+class Block(NamedTuple):
+    """A stretch of rows.
+
+    Attributes:
+        first: the number of the first row.
+        vectors: their grid vectors, int16 (m, d), perhaps memory-mapped: what is not eligible is not read.
+        codes: the same in fewer bytes, if they are kept.
+    """
+
+    first: int
+    vectors: NDArray[np.int16]
+    codes: Codes | None = None
+
+
+def scores(blocks: Iterable[Block], query: NDArray[np.int16], eligible: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The dot product of the query with each eligible row, in row order: as `np.flatnonzero(eligible)`.
 
     Args:
-        blocks: the number of the first row and the rows, shape (m, d), for every stretch of rows, in ascending order.
-            They may be memory-mapped: what is not eligible is not read.
+        blocks: every stretch of rows, in ascending order.
         query: a grid vector, shape (d,).
         eligible: which rows to score, shape (n,).
 
@@ -34,26 +50,41 @@ def scores(
         holdstill.InvariantViolated: the blocks do not hold every eligible row exactly once, in order.
     """
     result = np.empty(np.count_nonzero(eligible), np.int64)
-    factor = query.astype(np.float64)
-    step = max(1, _CHUNK // len(query))
-    buffer = np.empty((step, len(query)))
+    kernels = compiled.kernels(len(eligible))
     done = row = 0
-    for first, block in blocks:
-        if first < row:
+    for block in blocks:
+        if block.first < row:
             break
-        row = first + len(block)
-        wanted = np.flatnonzero(eligible[first:row])
-        for start in range(0, len(wanted), step):
-            some = wanted[start : start + step]
-            part = buffer[: len(some)]
-            part[:] = _take(block, some)
-            result[done : done + len(some)] = part @ factor
-            done += len(some)
+        row = block.first + len(block.vectors)
+        wanted = np.flatnonzero(eligible[block.first : row])
+        result[done : done + len(wanted)] = of_rows(block.vectors, query, wanted, kernels)
+        done += len(wanted)
     if done != len(result):
         raise InvariantViolated("the vector blocks do not cover the eligible rows", got=row)
     return result
 
 
-def _take(block: NDArray[np.int16], rows: NDArray[np.intp]) -> NDArray[np.int16]:
+def of_rows(
+    vectors: NDArray[np.int16], query: NDArray[np.int16], rows: NDArray[np.int64], kernels: Any | None
+) -> NDArray[np.int64]:
+    """The dot product of the query with each of some rows, ascending, by the compiled kernels where there are any."""
+    result = np.empty(len(rows), np.int64)
+    if kernels is not None:
+        if _DENSE * len(rows) > len(vectors) > len(rows):
+            return of_rows(vectors, query, np.arange(len(vectors)), kernels)[rows]
+        kernels.dot_rows(vectors, query, rows, result)
+        return result
+    factor = query.astype(np.float64)
+    step = max(1, _CHUNK // len(query))
+    buffer = np.empty((min(step, len(rows)), len(query)))
+    for start in range(0, len(rows), step):
+        some = rows[start : start + step]
+        part = buffer[: len(some)]
+        part[:] = _take(vectors, some)
+        result[start : start + len(some)] = part @ factor
+    return result
+
+
+def _take(vectors: NDArray[np.int16], rows: NDArray[np.int64]) -> NDArray[np.int16]:
     first, last = rows[0], rows[-1]
-    return block[first : last + 1] if last - first + 1 == len(rows) else block[rows]
+    return vectors[first : last + 1] if last - first + 1 == len(rows) else vectors[rows]

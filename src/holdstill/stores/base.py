@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from holdstill.policy import Policy
 from holdstill.predicate import Predicate
 from holdstill.query import Unit
+from holdstill.ranking.dense import Block
 from holdstill.schema import Field, Schema
 
 FORMAT = 1  #: of what this version writes; every earlier one is read
@@ -218,8 +219,8 @@ class Snapshot(Protocol):
     def lengths(self) -> NDArray[np.int32]:
         """How many occurrences of terms each passage has; shape (rows,)."""
 
-    def vectors(self) -> Iterable[tuple[int, NDArray[np.int16]]]:
-        """Blocks of grid vectors in row order, each with its first row."""
+    def vectors(self) -> Iterable[Block]:
+        """The grid vectors, in blocks in row order."""
 
     def keys(self, rows: Rows) -> list[tuple[str, int]]:
         """The document id and ordinal of each passage row: the printed order among equals."""

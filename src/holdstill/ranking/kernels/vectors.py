@@ -1,22 +1,96 @@
-"""Integer dot products of grid vectors."""
+"""Dot products of grid vectors, and bounds of them from codes."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numba.extending import register_jitable
 
-from holdstill.ranking.kernels.jit import INT16, INT64, VOID, compiled, reads, writes
+from holdstill.ranking.kernels.jit import BOOL, FLOAT32, FLOAT64, INT8, INT16, INT64, VOID, compiled, reads, writes
+
+GROUP = 256  #: bounds of which the highest is kept apart, so that the best ones are found without a search of all
+
+
+@register_jitable
+def _dot(rows: Any, row: Any, query: Any) -> Any:
+    """A partial sum may wrap around; the whole one fits int32, and wrapping addition gets it right."""
+    total = np.int32(0)
+    for component in range(len(query)):
+        total = np.int32(total + np.int32(rows[row, component]) * np.int32(query[component]))
+    return total
 
 
 @compiled(VOID, reads(INT16, 2), reads(INT16), reads(INT64), writes(INT64))
 def dot_rows(vectors: Any, query: Any, rows: Any, scores: Any) -> None:
-    """The dot product of the query with each of the rows.
-
-    A partial sum may wrap around; the whole one fits int32, and wrapping addition gets it right.
-    """
+    """The dot product of the query with each of the rows."""
     for at in range(len(rows)):
-        row, total = rows[at], np.int32(0)
-        for component in range(len(query)):
-            total = np.int32(total + np.int32(vectors[row, component]) * np.int32(query[component]))
-        scores[at] = total
+        scores[at] = _dot(vectors, rows[at], query)
+
+
+@compiled(VOID, reads(INT8, 2), reads(FLOAT32), reads(INT64), reads(INT16), FLOAT64, writes(FLOAT64))
+def code_products(codes: Any, steps: Any, rows: Any, query: Any, query_step: Any, products: Any) -> None:
+    """The dot product of the rounded query and each of the rounded rows."""
+    for at in range(len(rows)):
+        row = rows[at]
+        products[at] = query_step * np.float64(steps[row]) * np.float64(_dot(codes, row, query))
+
+
+_BOUND = (reads(INT8, 2), reads(FLOAT32), reads(FLOAT32), reads(FLOAT32), reads(INT16), reads(FLOAT32))
+
+
+@register_jitable
+def _bound(leading: Any, steps: Any, residuals: Any, remainders: Any, query: Any, factors: Any, row: Any) -> Any:
+    return (
+        factors[0] * steps[row] * np.float32(_dot(leading, row, query))
+        + factors[1] * residuals[row]
+        + factors[2] * remainders[row]
+        + factors[3]
+    )
+
+
+@compiled(VOID, *_BOUND, reads(BOOL), writes(FLOAT32), writes(FLOAT32))
+def bound_all(
+    leading: Any,
+    steps: Any,
+    residuals: Any,
+    remainders: Any,
+    query: Any,
+    factors: Any,
+    eligible: Any,
+    bounds: Any,
+    peaks: Any,
+) -> None:
+    """No row's dot product is above its bound; that of a row which is not eligible is minus infinity.
+
+    `factors` are the query's step, the lengths of its leading and its trailing half, and the slack, as
+    `holdstill.ranking.cascade` has them. `peaks` gets the highest bound of every GROUP.
+    """
+    for group in range(len(peaks)):
+        peak = np.float32(-np.inf)
+        for row in range(group * GROUP, min(len(bounds), (group + 1) * GROUP)):
+            bound = _bound(leading, steps, residuals, remainders, query, factors, row)
+            bounds[row] = bound if eligible[row] else np.float32(-np.inf)
+            peak = max(peak, bounds[row])
+        peaks[group] = peak
+
+
+@compiled(VOID, *_BOUND, reads(INT64), writes(FLOAT32), writes(FLOAT32))
+def bound_rows(
+    leading: Any,
+    steps: Any,
+    residuals: Any,
+    remainders: Any,
+    query: Any,
+    factors: Any,
+    rows: Any,
+    bounds: Any,
+    peaks: Any,
+) -> None:
+    """The same for some rows alone, which are all eligible."""
+    for group in range(len(peaks)):
+        peak = np.float32(-np.inf)
+        for at in range(group * GROUP, min(len(bounds), (group + 1) * GROUP)):
+            bounds[at] = _bound(leading, steps, residuals, remainders, query, factors, rows[at])
+            peak = max(peak, bounds[at])
+        peaks[group] = peak

@@ -9,6 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from holdstill.ranking.codes import Codes
+from holdstill.ranking.dense import Block
 from holdstill.stores.base import Postings
 from holdstill.stores.duckdb import segment
 from holdstill.stores.duckdb.arrays import Arrays
@@ -65,10 +67,10 @@ class Index:
         int32 = np.dtype(np.int32)
         return Postings(_join(rows, np.dtype(np.int64)), _join(frequencies, int32), _join(positions, int32))
 
-    def vectors(self) -> Iterator[tuple[int, NDArray[np.int16]]]:
-        """Blocks of grid vectors, each with its first row."""
+    def vectors(self) -> Iterator[Block]:
+        """The grid vectors, a block for each segment, with the codes that the segment has."""
         for each, first in zip(self.segments, self.firsts, strict=False):
-            yield first, each["vectors"]
+            yield Block(first, each["vectors"], Codes.of(each))
 
 
 def _join(parts: Sequence[NDArray[np.generic]], dtype: np.dtype[np.generic]) -> NDArray:  # type: ignore[type-arg]

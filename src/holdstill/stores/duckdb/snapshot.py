@@ -15,6 +15,7 @@ from holdstill.frozen import FrozenDict
 from holdstill.policy import Policy
 from holdstill.predicate import Predicate, Truth, split, to_sql
 from holdstill.query import Unit
+from holdstill.ranking.dense import Block
 from holdstill.schema import Schema
 from holdstill.stores.base import (
     Existing,
@@ -125,7 +126,7 @@ class DuckDBSnapshot:
         """See `holdstill.stores.base.Snapshot.lengths`."""
         return self.index.lengths
 
-    def vectors(self) -> Iterable[tuple[int, NDArray[np.int16]]]:
+    def vectors(self) -> Iterable[Block]:
         """See `holdstill.stores.base.Snapshot.vectors`."""
         return self.index.vectors()
 
