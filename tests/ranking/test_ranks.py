@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
 from holdstill.ranking.ranks import best_by_group, count_ranks, top
+
+pytestmark = pytest.mark.usefixtures("path")
 
 extremes = st.sampled_from([-(2**63), -(2**40), -1, 0, 1, 2, 3, 2**63 - 1])
 score_lists = st.lists(st.one_of(st.integers(0, 5), extremes), max_size=40)
@@ -43,6 +45,32 @@ def test_ranks_count_what_is_strictly_higher(scores, wanted):
     got = count_ranks(array(scores), array(wanted))
     assert got.dtype == np.int64
     assert got.tolist() == [1 + sum(score > each for score in scores) for each in wanted]
+
+
+@st.composite
+def many(draw):
+    """Thousands of scores, from all alike to all different, in no order or ascending."""
+    size, distinct = draw(st.integers(4000, 40_000)), draw(st.sampled_from([1, 2, 50, 5000, 10**9]))
+    places = np.arange(size, dtype=np.int64)
+    scores = places * 0x9E3779B1 % 2**32 % distinct if draw(st.booleans()) else places % distinct
+    return scores * draw(st.sampled_from([1, 2**31])) - draw(st.sampled_from([0, 2**40]))
+
+
+@settings(deadline=None)
+@given(many(), st.integers(1, 12))
+def test_top_of_many(scores, depth):
+    taken, following = top(scores, depth)
+    least = np.sort(scores)[-depth]
+    assert taken.tolist() == np.flatnonzero(scores >= least).tolist()
+    assert following == (len(taken) + 1 if len(taken) < len(scores) else None)
+
+
+@settings(deadline=None)
+@given(many(), st.lists(st.integers(0, 3999), max_size=30), score_lists)
+def test_ranks_among_many(scores, places, others):
+    wanted = np.concatenate([scores[places], array(others)])
+    got = count_ranks(scores, wanted)
+    assert got.tolist() == [1 + int((scores > each).sum()) for each in wanted]
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=40))

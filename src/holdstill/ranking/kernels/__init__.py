@@ -2,3 +2,7 @@
 
 Importing this package loads numba and compiles what its cache lacks: ask `holdstill.ranking.compiled` for it.
 """
+
+from holdstill.ranking.kernels.ranks import sort_out
+
+__all__ = ["sort_out"]
