@@ -26,7 +26,7 @@ K1, B = Fraction(6, 5), Fraction(3, 4)
 SCORE_BITS = 20  #: a score counts units of 2^-20
 NORM_BITS = 16
 
-Posting = tuple[NDArray[np.int64], NDArray[np.int32]]
+Posting = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
