@@ -4,5 +4,6 @@ Importing this package loads numba and compiles what its cache lacks: ask `holds
 """
 
 from holdstill.ranking.kernels.ranks import sort_out
+from holdstill.ranking.kernels.words import MATCH, address, best_matches, count_visible, keep_eligible, total_length
 
-__all__ = ["sort_out"]
+__all__ = ["MATCH", "address", "best_matches", "count_visible", "keep_eligible", "sort_out", "total_length"]
