@@ -39,8 +39,8 @@ class Ranking:
         scores: their integer scores, higher is better.
         weight: above 0.
         total: how many units it ranks in all. Those not given score strictly lower than any given; the given ones are
-            as many as `fuse` is asked for, of an only arm, or as many as the depth; and no arm ranks a unit that this
-            one does not. None where `units` are all.
+            as many as `fuse` is asked for, of an only arm, or as many as the depth; and one of the arms ranks every
+            unit that any does. None where `units` are all.
     """
 
     arm: str
@@ -134,7 +134,7 @@ def fuse(
 
 def _cut(ranking: Ranking, depth: int) -> Ranking:
     # Whatever scores higher than a kept entry is kept, so ranks within the cut ranking are those of the whole.
-    kept, _ = top(ranking.scores, depth)
+    kept = top(ranking.scores, depth)
     return replace(ranking, units=ranking.units[kept], scores=ranking.scores[kept], total=None)
 
 
@@ -196,7 +196,7 @@ def _take_enough(rankings: Sequence[Ranking], rrf_k: int, wanted: int) -> _Taken
     weights = [ranking.weight for ranking in rankings]
     depth = ceil(sum(weights) / max(weights) * (rrf_k + wanted)) - rrf_k
     while True:
-        kept = [top(ranking.scores, depth)[0] for ranking in rankings]
+        kept = [top(ranking.scores, depth) for ranking in rankings]
         nexts = [_next(ranking, some) for ranking, some in zip(rankings, kept, strict=True)]
         units = _union([ranking.units[some] for ranking, some in zip(rankings, kept, strict=True)])
         members = _locate(rankings, rrf_k, units)

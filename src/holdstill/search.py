@@ -17,6 +17,7 @@ from holdstill.stores.base import Rows, Selection, Snapshot, count_units
 from holdstill.understanding import Asked, understand
 
 Scores = NDArray[np.int64]
+Found = tuple[Rows, Scores, Rows]  #: units, the best score of each, and the passage that has it
 
 
 def search(
@@ -57,44 +58,47 @@ def _run(snapshot: Snapshot, asked: Asked, selection: Selection) -> tuple[dict[s
     notes: tuple[str, ...] = ()
     for name in asked.arms:
         if name == "lexical":
-            rows, scores, notes = _lexical(snapshot, asked.terms, selection)
-            units, best, passages = _by_unit(rows, scores, selection.units)
-            total = None
+            found, total, notes = _lexical(snapshot, asked, selection)
         else:
-            units, best, passages, total = _dense(snapshot, asked, selection)
+            found, total = _dense(snapshot, asked, selection)
+        units, best, passages = found
         arms[name] = Arm(Ranking(name, units, best, asked.query.settings.weight(name), total), passages)
     return arms, notes
 
 
-def _dense(snapshot: Snapshot, asked: Asked, selection: Selection) -> tuple[Rows, Scores, Rows, int | None]:
-    """The units, the best score of each, the passage that has it; and how many units there are, if these are not all.
+def _wanted(asked: Asked) -> int | None:
+    """How many units of an arm fusion needs: the first, of one that is alone or cut at a depth; else None, for all."""
+    query = asked.query
+    return query.settings.depth or (query.offset + query.k if len(asked.arms) == 1 else None)
 
-    Fusion over complete rankings needs the scores of all. An arm alone, or cut at a depth, needs the first of them.
-    """
+
+def _lexical(snapshot: Snapshot, asked: Asked, selection: Selection) -> tuple[Found, int | None, tuple[str, ...]]:
+    wanted = _wanted(asked) if selection.units is None else None  # else matching units would not be counted
+    found = [snapshot.postings(term) for term in asked.terms]
+    postings = [(each.rows, each.frequencies) for each in found]
+    corpus = postings, snapshot.lengths(), selection.visible, selection.eligible
+    totals = bm25.Totals(selection.passages, selection.terms)
+    matches = bm25.scores(*corpus, totals) if wanted is None else bm25.leaders(*corpus, wanted, totals)
+    note = () if matches.known_terms else ("no word of the question occurs in what may be searched",)
+    return _by_unit(matches.rows, matches.scores, selection.units), None if wanted is None else matches.count, note
+
+
+def _dense(snapshot: Snapshot, asked: Asked, selection: Selection) -> tuple[Found, int | None]:
     assert asked.vector is not None  # noqa: S101 - made with the arm
-    query, eligible = asked.query, selection.eligible
-    wanted = query.settings.depth or (query.offset + query.k if len(asked.arms) == 1 else None)
+    wanted, eligible = _wanted(asked), selection.eligible
     if wanted is None:
         rows, scores = np.flatnonzero(eligible), dense.scores(snapshot.vectors(), asked.vector, eligible)
-        return *_by_unit(rows, scores, selection.units), None
+        return _by_unit(rows, scores, selection.units), None
     passages, every = wanted, np.count_nonzero(eligible)
     while True:
         rows, scores = cascade.nearest(snapshot.vectors(), asked.vector, eligible, passages)
         found = _by_unit(rows, scores, selection.units)
         if len(found[0]) >= wanted or len(rows) == every:
-            return *found, count_units(eligible, selection.units)
+            return found, count_units(eligible, selection.units)
         passages *= 2  # several of them are of one document
 
 
-def _lexical(snapshot: Snapshot, terms: tuple[str, ...], selection: Selection) -> tuple[Rows, Scores, tuple[str, ...]]:
-    found = [snapshot.postings(term) for term in terms]
-    postings = [(each.rows, each.frequencies) for each in found]
-    matches = bm25.scores(postings, snapshot.lengths(), selection.visible, selection.eligible)
-    note = () if matches.known_terms else ("no word of the question occurs in what may be searched",)
-    return matches.rows, matches.scores, note
-
-
-def _by_unit(rows: Rows, scores: Scores, units: Rows | None) -> tuple[Rows, Scores, Rows]:
+def _by_unit(rows: Rows, scores: Scores, units: Rows | None) -> Found:
     """The units of the rows, the best score of each, and the passage that has it."""
     return (rows, scores, rows) if units is None else best_by_group(rows, scores, units[rows])
 

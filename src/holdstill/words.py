@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holdstill.analysis import Analyser, requirement, requirements
 from holdstill.errors import InvalidPredicate
@@ -49,7 +50,7 @@ def holding(phrases: Iterable[Phrase], postings: Callable[[str], Postings], rows
     return masks
 
 
-def _rows_of(run: Phrase, postings: Callable[[str], Postings]) -> Rows:
+def _rows_of(run: Phrase, postings: Callable[[str], Postings]) -> Rows | NDArray[np.int32]:
     if len(run) == 1:
         return postings(run[0][0]).rows
     found: list[Rows] = []
@@ -58,7 +59,7 @@ def _rows_of(run: Phrase, postings: Callable[[str], Postings]) -> Rows:
         if not len(places.rows):
             return places.rows
         rows = np.repeat(places.rows, places.frequencies)
-        found.append((rows << _ROW_SHIFT) + places.positions - distance)
+        found.append((rows.astype(np.int64) << _ROW_SHIFT) + places.positions - distance)
     return np.unique(reduce(np.intersect1d, sorted(found, key=len)) >> _ROW_SHIFT)
 
 

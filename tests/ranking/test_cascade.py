@@ -140,7 +140,7 @@ def test_a_thousand_rows_of_every_kind(name, monkeypatch):
             everything = dense.scores([Block(0, vectors)], query, eligible)
             for depth in (1, 10, 400):
                 rows, scores = cascade.nearest([block], query, eligible, depth)
-                kept = np.flatnonzero(eligible)[top(everything, depth)[0]]
+                kept = np.flatnonzero(eligible)[top(everything, depth)]
                 assert rows.tolist() == kept.tolist()
                 assert scores.tolist() == (vectors[rows].astype(np.int64) @ query.astype(np.int64)).tolist()
 

@@ -79,6 +79,7 @@ def test_a_segment_holds_every_occurrence_and_nothing_else(corpus: list[list[lis
         }
         assert read == expected.get(word, {})
         assert list(read) == sorted(read)
+        assert np.shares_memory(found.rows, arrays_["rows"]) == (word in expected)
 
 
 @settings(deadline=None, max_examples=30)

@@ -68,7 +68,7 @@ def nearest(
             rows.append(part.block.first + some)
             scores.append(scored)
     found, values = np.concatenate(rows), np.concatenate(scores)
-    kept = top(values, depth)[0]
+    kept = top(values, depth)
     kept = kept[np.argsort(found[kept])]
     return found[kept], values[kept]
 

@@ -59,12 +59,12 @@ class Postings:
     """Where one term stands.
 
     Attributes:
-        rows: int64, the passages that hold it, ascending.
+        rows: int32, the passages that hold it, ascending.
         frequencies: int32, how often each does.
         positions: int32, where, passage by passage, `frequencies` of them each, ascending within one.
     """
 
-    rows: Rows
+    rows: NDArray[np.int32]
     frequencies: NDArray[np.int32]
     positions: NDArray[np.int32]
 

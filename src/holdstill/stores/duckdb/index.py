@@ -72,11 +72,10 @@ class Index:
             if number is None:
                 continue
             span = slice(*each["posting_ends"][number : number + 2])
-            rows.append(each["rows"][span].astype(np.int64) + first)
+            rows.append(each["rows"][span] + first if first else each["rows"][span])
             frequencies.append(each["frequencies"][span])
             positions.append(each["positions"][slice(*each["position_ends"][number : number + 2])])
-        int32 = np.dtype(np.int32)
-        return Postings(_join(rows, np.dtype(np.int64)), _join(frequencies, int32), _join(positions, int32))
+        return Postings(*(_join(parts, np.dtype(np.int32)) for parts in (rows, frequencies, positions)))
 
     def vectors(self) -> Iterator[Block]:
         """The grid vectors, a block for each segment, with the codes that the segment has."""
