@@ -41,7 +41,7 @@ def fused(
     notes: tuple[str, ...],
 ) -> Result:
     """The answer that the arms give together."""
-    eligible = len(np.unique(selection.units[selection.eligible]))
+    eligible = count_units(selection)
     return _result(
         snapshot,
         asked,
@@ -51,10 +51,15 @@ def fused(
         ties_beyond=fusion.ties_beyond,
         ranking=_described(asked.query, fusion, arms),
         arms=tuple(
-            ArmReport(name, "exact", fusion.stops[name], eligible, len(arm.ranking.units)) for name, arm in arms.items()
+            ArmReport(name, "exact", fusion.stops[name], eligible, arm.ranking.count) for name, arm in arms.items()
         ),
         notes=notes,
     )
+
+
+def count_units(selection: Selection) -> int:
+    """How many units have an eligible passage."""
+    return len(np.unique(selection.units[selection.eligible]))
 
 
 def listing(snapshot: Snapshot, asked: Asked, selection: Selection) -> Result:

@@ -31,19 +31,28 @@ _NEAR = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """Everything that one arm ranks.
+    """What one arm ranks: all of it, or the first of it where fusion needs no more.
 
     Args:
         arm: its name.
         units: the numbers of the passages or documents it ranks, ascending, each once.
         scores: their integer scores, higher is better.
         weight: above 0.
+        total: how many units it ranks in all. Those not given score strictly lower than any given; the given ones are
+            as many as `fuse` is asked for, of an only arm, or as many as the depth; and no arm ranks a unit that this
+            one does not. None where `units` are all.
     """
 
     arm: str
     units: NDArray[np.int64]
     scores: NDArray[np.int64]
     weight: Fraction = Fraction(1)
+    total: int | None = None
+
+    @property
+    def count(self) -> int:
+        """How many units the arm ranks, given or not."""
+        return len(self.units) if self.total is None else self.total
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +116,9 @@ def fuse(
     ranked = [_cut(ranking, depth) for ranking in rankings] if depth is not None else list(rankings)
     taken = _take_enough(ranked, rrf_k, offset + k)
     places = tuple(_page(taken, offset, offset + k, order))
-    cut = [len(short.units) < len(ranking.units) for short, ranking in zip(ranked, rankings, strict=True)]
+    cut = [
+        depth is not None and len(short.units) < ranking.count for short, ranking in zip(ranked, rankings, strict=True)
+    ]
     return Fusion(
         places=places,
         ties_beyond=_ties_beyond(taken.head, offset, len(places)),
@@ -124,7 +135,7 @@ def fuse(
 def _cut(ranking: Ranking, depth: int) -> Ranking:
     # Whatever scores higher than a kept entry is kept, so ranks within the cut ranking are those of the whole.
     kept, _ = top(ranking.scores, depth)
-    return replace(ranking, units=ranking.units[kept], scores=ranking.scores[kept])
+    return replace(ranking, units=ranking.units[kept], scores=ranking.scores[kept], total=None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,15 +196,20 @@ def _take_enough(rankings: Sequence[Ranking], rrf_k: int, wanted: int) -> _Taken
     weights = [ranking.weight for ranking in rankings]
     depth = ceil(sum(weights) / max(weights) * (rrf_k + wanted)) - rrf_k
     while True:
-        tops = [top(ranking.scores, depth) for ranking in rankings]
-        nexts = [following for _, following in tops]
-        units = _union([ranking.units[kept] for ranking, (kept, _) in zip(rankings, tops, strict=True)])
+        kept = [top(ranking.scores, depth)[0] for ranking in rankings]
+        nexts = [_next(ranking, some) for ranking, some in zip(rankings, kept, strict=True)]
+        units = _union([ranking.units[some] for ranking, some in zip(rankings, kept, strict=True)])
         members = _locate(rankings, rrf_k, units)
         head = _sorted_head(members, wanted)
         bound = members.exact([following or 0 for following in nexts])
         if bound == 0 or (len(head.members) >= wanted and bound < members.score(int(head.members[wanted - 1]))):
             return _Taken(members, head, [following is None for following in nexts])
         depth *= 2
+
+
+def _next(ranking: Ranking, kept: NDArray[np.intp]) -> int | None:
+    """The rank of the best unit left out, ties being kept whole; None if none is."""
+    return len(kept) + 1 if len(kept) < ranking.count else None
 
 
 def _union(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -286,5 +302,6 @@ def _completeness(full: bool, cut: bool, taken: _Taken, rankings: Sequence[Ranki
     if full:
         return Completeness.COMPLETE
     # Short of a page, all of the cut rankings were taken; what they lack of the whole ones was left out.
-    everything = len(_union([ranking.units for ranking in rankings])) if cut else 0
+    together = _union([ranking.units for ranking in rankings])
+    everything = max(len(together), *(ranking.count for ranking in rankings)) if cut else 0
     return Completeness.TRUNCATED if everything > len(taken.members.units) else Completeness.EXHAUSTED

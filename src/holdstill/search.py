@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdstill.access import Asking, permission
-from holdstill.answering import Arm, fused, listing
+from holdstill.answering import Arm, count_units, fused, listing
 from holdstill.embedding import Embedding
 from holdstill.fusion import Ranking, fuse
 from holdstill.query import Query
-from holdstill.ranking import bm25, dense
+from holdstill.ranking import bm25, cascade, dense
 from holdstill.ranking.ranks import best_by_group
 from holdstill.result import Result
 from holdstill.stores.base import Rows, Selection, Snapshot
@@ -58,13 +58,32 @@ def _run(snapshot: Snapshot, asked: Asked, selection: Selection) -> tuple[dict[s
     for name in asked.arms:
         if name == "lexical":
             rows, scores, notes = _lexical(snapshot, asked.terms, selection)
+            units, best, passages = best_by_group(rows, scores, selection.units[rows])
+            total = None
         else:
-            assert asked.vector is not None  # noqa: S101 - made with the arm
-            rows = np.flatnonzero(selection.eligible)
-            scores = dense.scores(snapshot.vectors(), asked.vector, selection.eligible)
-        units, best, passages = best_by_group(rows, scores, selection.units[rows])
-        arms[name] = Arm(Ranking(name, units, best, asked.query.settings.weight(name)), passages)
+            units, best, passages, total = _dense(snapshot, asked, selection)
+        arms[name] = Arm(Ranking(name, units, best, asked.query.settings.weight(name), total), passages)
     return arms, notes
+
+
+def _dense(snapshot: Snapshot, asked: Asked, selection: Selection) -> tuple[Rows, Scores, Rows, int | None]:
+    """The units, the best score of each, the passage that has it; and how many units there are, if these are not all.
+
+    Fusion over complete rankings needs the scores of all. An arm alone, or cut at a depth, needs the first of them.
+    """
+    assert asked.vector is not None  # noqa: S101 - made with the arm
+    query, eligible = asked.query, selection.eligible
+    wanted = query.settings.depth or (query.offset + query.k if len(asked.arms) == 1 else None)
+    if wanted is None:
+        rows, scores = np.flatnonzero(eligible), dense.scores(snapshot.vectors(), asked.vector, eligible)
+        return *best_by_group(rows, scores, selection.units[rows]), None
+    passages, every = wanted, np.count_nonzero(eligible)
+    while True:
+        rows, scores = cascade.nearest(snapshot.vectors(), asked.vector, eligible, passages)
+        found = best_by_group(rows, scores, selection.units[rows])
+        if len(found[0]) >= wanted or len(rows) == every:
+            return *found, count_units(selection)
+        passages *= 2  # several of them are of one document
 
 
 def _lexical(snapshot: Snapshot, terms: tuple[str, ...], selection: Selection) -> tuple[Rows, Scores, tuple[str, ...]]:

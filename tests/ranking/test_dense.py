@@ -32,7 +32,7 @@ def cases(draw):
 def test_is_the_integer_dot_product_whatever_the_blocks_and_chunks(case):
     rows, query, eligible, cuts, chunk = case
     whole = np.array(rows, np.int16).reshape(-1, len(query))
-    blocks = [(start, whole[start:stop]) for start, stop in pairwise(cuts)]
+    blocks = [dense.Block(start, whole[start:stop]) for start, stop in pairwise(cuts)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dense, "_CHUNK", chunk)
         got = dense.scores(blocks, np.array(query, np.int16), np.array(eligible, bool))
@@ -43,7 +43,7 @@ def test_is_the_integer_dot_product_whatever_the_blocks_and_chunks(case):
 def test_is_exact_at_the_largest_size():
     rows = np.full((3, MAX_DIMENSIONS), 32767, np.int16)
     rows[1] = -32767
-    got = dense.scores([(0, rows)], rows[0], np.ones(3, bool))
+    got = dense.scores([dense.Block(0, rows)], rows[0], np.ones(3, bool))
     assert got.tolist() == [MAX_DIMENSIONS * 32767**2, -MAX_DIMENSIONS * 32767**2, MAX_DIMENSIONS * 32767**2]
 
 
@@ -51,7 +51,7 @@ _PROGRAM = """
 import hashlib, numpy as np
 from holdstill.ranking import dense
 rows = (np.arange(20_000 * 96) ** 2 % 65535 - 32767).astype(np.int16).reshape(-1, 96)
-scores = dense.scores([(0, rows)], rows[5], np.ones(len(rows), bool))
+scores = dense.scores([dense.Block(0, rows)], rows[5], np.ones(len(rows), bool))
 print(hashlib.sha256(scores.astype("<i8").tobytes()).hexdigest())
 """
 
@@ -77,7 +77,11 @@ def test_rows_that_are_not_eligible_are_not_read():
 
     rows = to_grid(np.eye(3))
     eligible = np.r_[np.zeros(10, bool), np.ones(3, bool)]
-    assert dense.scores([(0, Unread()), (10, rows)], rows[1], eligible).tolist() == [0, 32767**2, 0]
+    assert dense.scores([dense.Block(0, Unread()), dense.Block(10, rows)], rows[1], eligible).tolist() == [
+        0,
+        32767**2,
+        0,
+    ]
 
 
 def test_reads_a_mapped_file(tmp_path):
@@ -85,7 +89,7 @@ def test_reads_a_mapped_file(tmp_path):
     np.save(tmp_path / "rows.npy", rows)
     mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
     eligible = np.arange(10) % 3 == 0
-    assert dense.scores([(0, mapped)], rows[0], eligible).tolist() == [
+    assert dense.scores([dense.Block(0, mapped)], rows[0], eligible).tolist() == [
         oracle.dot(row, rows[0].tolist()) for row in rows[eligible].tolist()
     ]
 
@@ -95,11 +99,11 @@ def test_reads_a_mapped_file(tmp_path):
 )
 def test_blocks_that_miss_or_repeat_an_eligible_row_are_a_bug(spans):
     rows = to_grid(np.ones((4, 2)))
-    blocks = [(start, rows[start:stop]) for start, stop in spans]
+    blocks = [dense.Block(start, rows[start:stop]) for start, stop in spans]
     with pytest.raises(InvariantViolated, match="do not cover the eligible rows"):
         dense.scores(blocks, rows[0], np.ones(4, bool))
 
 
 def test_blocks_may_pass_over_what_is_not_eligible():
     rows = to_grid(np.ones((4, 2)))
-    assert len(dense.scores([(2, rows[2:3])], rows[0], np.array([0, 0, 1, 0], bool))) == 1
+    assert len(dense.scores([dense.Block(2, rows[2:3])], rows[0], np.array([0, 0, 1, 0], bool))) == 1

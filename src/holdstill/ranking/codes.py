@@ -77,7 +77,7 @@ def encode(vectors: NDArray[np.int16], progress: Progress | None = None) -> Code
 
     Args:
         vectors: int16 (n, d), each no longer than 2^15 + sqrt(d) / 2.
-        progress: told how many rows are done, of how many.
+        progress: told what is being done, how many rows are done, and of how many.
     """
     count, dimensions = vectors.shape
     if count < MIN_ROWS or dimensions < MIN_DIMENSIONS:
@@ -86,6 +86,15 @@ def encode(vectors: NDArray[np.int16], progress: Progress | None = None) -> Code
     leading = leading_dimensions(energy)
     if leading is None:
         return None
+    return code(vectors, rotation, leading, progress)
+
+
+def code(vectors: NDArray[np.int16], rotation: Floats, leading: int, progress: Progress | None = None) -> Codes:
+    """The codes of grid vectors under a rotation, shape (d, d), of which the first `leading` rows are kept apart.
+
+    Any matrix will do, only not as well: how far it is from a rotation is part of every bound.
+    """
+    count, dimensions = vectors.shape
     codes = _empty(rotation, count, leading)
     step = max(1, _CHUNK // dimensions)
     for start in range(0, count, step):

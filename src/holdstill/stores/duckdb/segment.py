@@ -12,6 +12,7 @@ Array by array, for `n` passages of `c` contents holding `t` distinct terms in `
     position_ends int64[t + 1]   likewise its occurrences
     positions     int32[o]       where it stands in each passage, ascending within the passage
     vectors       int16[n, d]    the grid vectors; d = 0 where the collection has none
+    codes.*                      what `holdstill.ranking.codes` keeps of them, where that pays
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdstill.analysis import Term
+from holdstill.ranking import codes
+from holdstill.stores.base import Progress
 from holdstill.stores.duckdb.arrays import Arrays
 
 Ints = NDArray[Any]
@@ -41,7 +44,9 @@ class Occurrences:
     position: Ints
 
 
-def build(passages: Iterable[Sequence[Term]], starts: Ints, vectors: NDArray[np.int16]) -> Arrays:
+def build(
+    passages: Iterable[Sequence[Term]], starts: Ints, vectors: NDArray[np.int16], progress: Progress | None = None
+) -> Arrays:
     """The arrays of a segment, from the analysed passages in row order."""
     numbers: dict[bytes, int] = {}
     term, row, position, lengths = array("q"), array("q"), array("q"), array("i")
@@ -52,10 +57,10 @@ def build(passages: Iterable[Sequence[Term]], starts: Ints, vectors: NDArray[np.
         row.extend([number] * len(terms))
         lengths.append(len(terms))
     occurrences = Occurrences(list(numbers), np.array(term), np.array(row), np.array(position))
-    return _assemble(occurrences, starts, np.array(lengths, dtype=np.int32), vectors)
+    return _assemble(occurrences, starts, np.array(lengths, dtype=np.int32), vectors, progress)
 
 
-def merge(segments: Sequence[Arrays]) -> Arrays:
+def merge(segments: Sequence[Arrays], progress: Progress | None = None) -> Arrays:
     """One segment from adjacent ones, the same arrays as if their passages had been built together."""
     rows = np.cumsum([0] + [len(each["lengths"]) for each in segments])
     starts = [each["starts"][:-1] + first for each, first in zip(segments, rows, strict=False)]
@@ -72,6 +77,7 @@ def merge(segments: Sequence[Arrays]) -> Arrays:
         np.concatenate([*starts, rows[-1:]]),
         np.concatenate([each["lengths"] for each in segments]),
         np.concatenate([each["vectors"] for each in segments]),
+        progress,
     )
 
 
@@ -94,7 +100,10 @@ def find(segment: Arrays, term: bytes) -> int | None:
     return low if low < len(ends) - 1 and data[ends[low] : ends[low + 1]].tobytes() == term else None
 
 
-def _assemble(found: Occurrences, starts: Ints, lengths: Ints, vectors: NDArray[np.int16]) -> Arrays:
+def _assemble(
+    found: Occurrences, starts: Ints, lengths: Ints, vectors: NDArray[np.int16], progress: Progress | None
+) -> Arrays:
+    coded = codes.encode(vectors, progress)
     order = sorted(range(len(found.terms)), key=found.terms.__getitem__)
     ranks = np.empty(len(order), dtype=np.int64)
     ranks[order] = np.arange(len(order))
@@ -114,6 +123,7 @@ def _assemble(found: Occurrences, starts: Ints, lengths: Ints, vectors: NDArray[
         "position_ends": np.searchsorted(term, np.arange(len(order) + 1)).astype(np.int64),
         "positions": position.astype(np.int32),
         "vectors": vectors,
+        **(coded.arrays() if coded is not None else {}),
     }
 
 

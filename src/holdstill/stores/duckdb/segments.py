@@ -78,7 +78,7 @@ def build(documents: Sequence[PreparedDocument], analyser: Analyser, progress: P
             for passage in passages:
                 yield analyser.passage(title, passage.headings, passage.text)
 
-    return segment.build(terms(), starts, stack(vectors, total))
+    return segment.build(terms(), starts, stack(vectors, total), progress)
 
 
 def rebuild(cursor: Cursor, entry: Entry, analyser: Analyser) -> Arrays:

@@ -172,7 +172,7 @@ class DuckDBStore:
         taken = segments.absorbed(state.entries, len(fresh["lengths"]))
         older = snapshot.index.segments[len(state.entries) - len(taken) :]
         first_row = taken[0].first_row if taken else snapshot.index.rows
-        merged = segment.merge([*older, fresh]) if taken else fresh
+        merged = segment.merge([*older, fresh], progress) if taken else fresh
         return taken, segments.save(self._path / INDEX, merged, first_row, commit)
 
     def remove(self, ids: Sequence[str]) -> int:
