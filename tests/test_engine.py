@@ -16,6 +16,7 @@ import holdstill
 from engine_oracle import Engine, Question
 from histories import Add, History, budget, histories
 from holdstill import Collection
+from holdstill.ranking import cascade, codes, compiled, kernels
 
 #: What the oracle does not say: it names the collection, or how the answer was found.
 NAMING = ("search_id", "snapshot", "model", "ranking", "versions", "digest")
@@ -44,6 +45,30 @@ def stated(answer: dict[str, Any]) -> dict[str, Any]:
 @budget(40)
 @given(histories())
 def test_every_answer_is_the_oracles(history: History) -> None:
+    reference = Engine(history.left(), history.schema, history.analyser, history.allows)
+    with lived(history) as collection:
+        for question in history.questions:
+            answer = collection.search(**question.arguments(), **history.asking()).as_dict()
+            assert stated(answer) == reference.search(question)
+            check_arms(answer)
+
+
+@pytest.fixture(scope="module")
+def pruned() -> Iterator[None]:
+    """Codes for every segment that has vectors, and the compiled path, however few the rows are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiled, "kernels", lambda _rows: kernels)
+        patch.setattr(codes, "MIN_ROWS", 1)
+        patch.setattr(codes, "MIN_DIMENSIONS", 2)
+        patch.setattr(codes, "leading_dimensions", lambda _energy: 1)
+        patch.setattr(cascade, "DIRECT", 0)
+        patch.setattr(cascade, "_POOL", 1)
+        yield
+
+
+@budget(40)
+@given(histories())
+def test_every_answer_of_the_compiled_engine_is_the_oracles(pruned: None, history: History) -> None:
     reference = Engine(history.left(), history.schema, history.analyser, history.allows)
     with lived(history) as collection:
         for question in history.questions:

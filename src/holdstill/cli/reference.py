@@ -47,7 +47,8 @@ What `--json` prints:
 | `policy` | `policy`, `version` |
 | `info` | `path`, `format`, `documents`, `passages`, `commit`, `generation`, `analyser`, `embedder`, `model`, \
 `dimensions`, `schema`, `policy` |
-| `doctor` | `ok`, `versions`, `checks` (each with `check`, `ok`, `detail`) |
+| `doctor` | `ok`, `versions`, `checks` (each with `check`, `ok`, `detail`); with `--warm` also `kernels` (`folder`, \
+`seconds`, `fault`) |
 | `analyse` | `analyser`, `terms` (each with `text`, `position`, `whole`) |
 | `fuse` | `total`, `returned`, `notes`, `rows`; in place of the rows `output`, if they were written to a file; with \
 `--profile` also `stages` |

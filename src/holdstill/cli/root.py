@@ -15,11 +15,12 @@ from holdstill.cli.adding import add
 from holdstill.cli.demo import demo
 from holdstill.cli.diagnosis import analyse, doctor, info
 from holdstill.cli.documents import delete, show, update
-from holdstill.cli.failures import FAILURE, exit_code, report
+from holdstill.cli.failures import FAILURE, Interrupted, exit_code, report
 from holdstill.cli.fuse import fuse
 from holdstill.cli.rules import policy, schema
 from holdstill.cli.searching import search
 from holdstill.cli.setup import init
+from holdstill.cli.warming import abandon, end, notices
 
 HELP = """Hybrid retrieval that holds still: words, meaning and typed constraints, in answers that say what they prove.
 
@@ -53,13 +54,14 @@ class Root(click.Group):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
         extra = {"prog_name": "holdstill", **extra, "standalone_mode": False}
-        code = self._run(arguments, extra)
-        try:
-            sys.stdout.flush()
-        except OSError:
-            _silence()
-            code = FAILURE
-        sys.exit(code)
+        with notices():
+            code = self._run(arguments, extra)
+            try:
+                sys.stdout.flush()
+            except OSError:
+                _silence()
+                code = FAILURE
+            end(code)
 
     def _run(self, arguments: Sequence[str], extra: dict[str, Any]) -> int:
         try:
@@ -77,7 +79,10 @@ class Root(click.Group):
                 report(error, as_json=wants_json(arguments))
             except OSError:  # standard output is what fails
                 report(error, as_json=False)
-            return exit_code(error)
+            code = exit_code(error)
+            if isinstance(error, (click.Abort, Interrupted)):
+                abandon(code)
+            return code
 
 
 def wants_json(arguments: Sequence[str]) -> bool:

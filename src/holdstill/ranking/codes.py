@@ -92,7 +92,7 @@ def encode(vectors: NDArray[np.int16], progress: Progress | None = None) -> Code
 def code(vectors: NDArray[np.int16], rotation: Floats, leading: int, progress: Progress | None = None) -> Codes:
     """The codes of grid vectors under a rotation, shape (d, d), of which the first `leading` rows are kept apart.
 
-    Any matrix will do, only not as well: how far it is from a rotation is part of every bound.
+    A matrix that is nearly a rotation will do: how far it is off, up to a thousandth, is part of every bound.
     """
     count, dimensions = vectors.shape
     codes = _empty(rotation, count, leading)

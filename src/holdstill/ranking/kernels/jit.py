@@ -8,6 +8,8 @@ from typing import Any, TypeVar, cast
 import numba
 from numba import types
 
+from holdstill.ranking import kernel_cache
+
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 VOID, BOOL = types.void, types.boolean
@@ -31,5 +33,9 @@ def compiled(result: types.Type, *arguments: types.Type) -> Callable[[Kernel], K
     Sums of int32 are written `np.int32(a + b)`: numba widens them to 64 bits otherwise, and the processor's 16-bit
     multiply-and-add instructions go unused.
     """
-    decorate: Any = numba.njit(result(*arguments), cache=True, nogil=True, error_model="numpy")
-    return cast(Callable[[Kernel], Kernel], decorate)
+    decorate: Any = numba.njit(cache=True, nogil=True, error_model="numpy")
+
+    def kernel(function: Kernel) -> Kernel:
+        return cast(Kernel, kernel_cache.filed(lambda: decorate(function), result(*arguments)))
+
+    return kernel
