@@ -4,8 +4,8 @@ The real ones are of texts in the folder `shared` beside the repository (abstrac
 retrieval collections), cut after 40 words and embedded by the bundled model. The rest are a real vector each, moved by
 Gaussian noise with the real vectors' covariance to a cosine drawn from those of real vectors with their nearest
 neighbours. A million texts would have nearer ones than the thousands that were embedded, and near neighbours are what
-prunes the rest, so this should be the harder case. Queries are real and none of the rows; in more dimensions than the
-model has, they are moved as rows are.
+prunes the rest, so this should be the harder case. Queries are real and none of the rows. More dimensions than the
+model has are no more than a guess: rows and queries get a tenth of their squared length from noise in all of them.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ QUESTIONS = {f"ir/{name}/queries.jsonl": 50 for name in ("scifact", "cosqa_dev",
 WORDS, TOKENS = 40, 200
 CHUNK = 500  # texts embedded and kept at a time, so that a stopped run loses little
 SAMPLE = 1_000  # rows whose nearest neighbours are looked for
+WIDENING = 0.9  # of the squared length; the rest is noise in all dimensions
 STEP = 20_000  # rows sampled or compared at a time
 SEED = 20_240_602
 
@@ -107,31 +108,39 @@ def save(path: Path, array: NDArray[Any]) -> None:
 
 
 class Cloud:
-    """Rows around real vectors, in 384 dimensions or a multiple of them.
+    """Rows around real vectors, in 384 dimensions, which can be widened to a multiple of them."""
 
-    With m times as many dimensions, a vector's coordinate on each principal axis is spread evenly over m dimensions,
-    and so is the variance of the noise. The spectrum keeps its shape, and the noise gives every dimension a part.
-    """
-
-    def __init__(self, real: NDArray[np.float32], dimensions: int = DIMENSIONS) -> None:
+    def __init__(self, real: NDArray[np.float32]) -> None:
         self.real = real
-        self.times = dimensions // DIMENSIONS
         self.nearness = nearest(real)
         variances, axes = np.linalg.eigh(np.cov(real.T.astype(np.float64)))
         self._axes = np.ascontiguousarray(axes[:, ::-1], np.float32)
-        self._deviations = np.repeat(np.sqrt(np.maximum(variances[::-1], 0)), self.times).astype(np.float32)
+        self._deviations = np.sqrt(np.maximum(variances[::-1], 0)).astype(np.float32)
 
     def sampled(self, count: int, draws: np.random.Generator) -> NDArray[np.float32]:
-        """Vectors around real ones drawn at random, shape (count, dimensions), not normalised."""
-        return self.around(self.real[draws.integers(len(self.real), size=count)], draws)
+        """Vectors near real ones drawn at random, of length 1 or so, shape (count, 384)."""
+        centres = self.real[draws.integers(len(self.real), size=count)] @ self._axes
+        cosines = draws.choice(self.nearness, (count, 1))
+        return (self._noise(draws, cosines) + cosines * centres) @ self._axes.T
 
-    def around(self, vectors: NDArray[np.float32], draws: np.random.Generator) -> NDArray[np.float32]:
-        """A vector near each of the given ones, of shape (count, 384)."""
-        cosines = draws.choice(self.nearness, (len(vectors), 1))
-        noise = draws.standard_normal((len(vectors), len(self._deviations)), np.float32) * self._deviations
+    def widened(self, vectors: NDArray[np.float32], times: int, draws: np.random.Generator) -> NDArray[np.float32]:
+        """The vectors, shape (count, 384), in so many times as many dimensions; cosines shrink by `WIDENING`.
+
+        A vector's coordinate on each principal axis is spread evenly over several dimensions. Noise gives each of them
+        a part of its own, with the real vectors' spectrum stretched over them all: the rest of the squared length.
+        """
+        if times == 1:
+            return vectors
+        cosines = np.full((len(vectors), 1), np.sqrt(WIDENING), np.float32)
+        noise = self._noise(draws, cosines, times)
+        return noise + cosines * np.repeat(vectors @ self._axes, times, axis=1) / np.float32(np.sqrt(times))
+
+    def _noise(self, draws: np.random.Generator, cosines: NDArray[np.float32], times: int = 1) -> NDArray[np.float32]:
+        """With the real vectors' covariance, by principal axes; as long as the sine for each cosine."""
+        noise = draws.standard_normal((len(cosines), times * len(self._deviations)), np.float32)
+        noise *= np.repeat(self._deviations, times)
         noise *= np.sqrt(np.maximum(1 - cosines**2, 0) / np.sum(noise**2, axis=1, keepdims=True))
-        noise += cosines * np.repeat(vectors @ self._axes, self.times, axis=1) / np.float32(np.sqrt(self.times))
-        return noise @ self._axes.T if self.times == 1 else noise
+        return noise
 
 
 def spaced(vectors: NDArray[Any], count: int) -> NDArray[Any]:
@@ -151,19 +160,17 @@ def nearest(vectors: NDArray[Any], sample: int = SAMPLE) -> NDArray[np.float32]:
     return np.max(found, axis=0)
 
 
-def grid_rows(path: Path, cloud: Cloud, count: int) -> NDArray[np.int16]:
-    """`count` rows on the grid, memory-mapped: in 384 dimensions the real ones come first."""
+def grid_rows(path: Path, cloud: Cloud, count: int, times: int) -> NDArray[np.int16]:
+    """`count` rows on the grid, memory-mapped, the real ones first."""
     if not path.exists():
         draws = np.random.default_rng(SEED)
         unfinished = path.with_suffix(".unfinished.npy")
-        shape = (count, DIMENSIONS * cloud.times)
-        stored = np.lib.format.open_memmap(unfinished, "w+", np.int16, shape)
-        first = min(count, len(cloud.real)) if cloud.times == 1 else 0
-        if first:
-            stored[:first] = grid.to_grid(cloud.real[:first])
-        steps = range(first, count, STEP)
-        for start in track(steps, f"sampling {shape[0]:,} x {shape[1]}", console=Console(stderr=True)):
-            part = cloud.sampled(min(STEP, count - start), draws)
+        stored = np.lib.format.open_memmap(unfinished, "w+", np.int16, (count, DIMENSIONS * times))
+        first = cloud.real[:count]
+        stored[: len(first)] = grid.to_grid(cloud.widened(first, times, draws))
+        steps = range(len(first), count, STEP)
+        for start in track(steps, f"making {count:,} x {stored.shape[1]}", console=Console(stderr=True)):
+            part = cloud.widened(cloud.sampled(min(STEP, count - start), draws), times, draws)
             stored[start : start + len(part)] = grid.to_grid(part)
         stored.flush()
         unfinished.replace(path)

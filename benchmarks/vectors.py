@@ -3,12 +3,13 @@
     python benchmarks/vectors.py [--rows 1000000] [--dimensions 384,768,1536,3072] [--only NAME,...] [--json FILE]
 
 All rows have 384 dimensions, a fifth as many have more; `realistic.py` says what they are. Medians of this process's
-CPU time over queries and runs, everyone in turn for every query, on one thread; DuckDB and our numpy path are slow and
-asked fewer queries. `recall`: the share of the first k that a contender finds; a row is right if it scores as high as
-the k-th of the canonical ranking. Ours must be that ranking and its ties to the row, or the benchmark stops. `ratio`:
-the contender's median over ours, so that above 1 is slower. `reading` adds up as many bytes as ours reads of every row.
-`peak_mb`: the most memory (VmHWM) of a process of its own that loads the contender's index and asks three questions, or
-makes the codes; pages of memory-mapped files count, and so does compiling our kernels if it is the first time.
+CPU time over queries and runs, on one thread, everyone in turn for every query, each with a cold cache, as after a
+question was embedded; DuckDB and our numpy path are slow and asked fewer queries. `recall`: the share of the first k
+that a contender finds; a row is right if it scores as high as the k-th of the canonical ranking. Ours must be that
+ranking and its ties to the row, or the benchmark stops. `ratio`: the contender's median over ours, so that above 1 is
+slower. `reading` adds up as many bytes as ours reads of every row. `peak_mb`: the most memory (VmHWM) of a process of
+its own that loads the contender's index and asks three questions, or makes the codes; pages of memory-mapped files
+count, and so does compiling our kernels if it is the first time.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ SHARES = {"10% random": 0.1, "1% random": 0.01, "0.1% random": 0.001}
 EVERYTHING = "100%"
 WIDE = (EVERYTHING, "1% random")  # the filters for more dimensions
 HUNDREDTH = 100
+CACHE = 2**26  # bytes: more than a processor's cache holds
 QUANTILES, SAMPLE = (5, 25, 50, 75, 95), 200  # of the cosines of so many rows with their nearest
 Result = TypeVar("Result")
 FIGURES = {
@@ -109,30 +111,33 @@ def main() -> None:
         parser.error(f"--only {', '.join(unknown)}: there are {', '.join(MAKERS)}")
     real = realistic.rows(arguments.cache, arguments.data, arguments.real)
     questions = realistic.queries(arguments.cache, arguments.data, max(FEW, arguments.queries))
+    cloud = realistic.Cloud(real)
     lines: list[dict[str, object]] = []
     for dimensions in map(int, arguments.dimensions.split(",")):
         with tempfile.TemporaryDirectory() as folder:
-            lines += measured(arguments, realistic.Cloud(real, dimensions), questions, Path(folder))
+            lines += measured(arguments, cloud, questions, dimensions // realistic.DIMENSIONS, Path(folder))
     Console().print(*tables(lines))
     if arguments.json is not None:
         arguments.json.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
 def measured(
-    arguments: argparse.Namespace, cloud: realistic.Cloud, questions: NDArray[np.float32], folder: Path
+    arguments: argparse.Namespace,
+    cloud: realistic.Cloud,
+    questions: NDArray[np.float32],
+    times: int,
+    folder: Path,
 ) -> Iterator[dict[str, object]]:
-    """The lines of all cases in so many dimensions."""
-    narrow = cloud.times == 1
+    """The lines of all cases in so many times the model's dimensions."""
+    narrow = times == 1
     count = arguments.rows if narrow else arguments.rows // 5
-    dimensions = cloud.times * realistic.DIMENSIONS
+    dimensions = times * realistic.DIMENSIONS
     about: dict[str, object] = {"rows": count, "dimensions": dimensions}
     path = arguments.cache / f"rows-{count}x{dimensions}-{len(cloud.real)}.npy"
     kept = arguments.cache / f"hnsw-{field.LINKS}-{field.CONSTRUCTION}-{path.stem}.faiss"
     files = field.Files(path, folder, kept)
-    rows = realistic.grid_rows(path, cloud, count)
-    if not narrow:
-        questions = cloud.around(questions, np.random.default_rng(realistic.SEED + 1))
-    queries = grid.to_grid(questions)
+    rows = realistic.grid_rows(path, cloud, count, times)
+    queries = grid.to_grid(cloud.widened(questions, times, np.random.default_rng(realistic.SEED + 1)))
     yield about | apart(coded, files)
     names = chosen(arguments.only, narrow)
     peaks = {name: apart(loaded, name, files, queries[:3]) for name in names}
@@ -234,12 +239,14 @@ def compared(
 ) -> Iterator[tuple[str, dict[str, object]]]:
     spent: dict[tuple[str, str], list[float]] = {(name, each): [] for name, some in found.items() for each in some}
     recalls: dict[tuple[str, str], list[float]] = {key: [] for key in spent}
+    swept = np.ones(CACHE // 8, np.int64)
     for run in range(runs + 1):  # the first one warms up, and is checked
         for number in range(len(setting.queries)):
             asked = setting.asked(case, number, k)
             for name, each in spent:
                 if (name in SLOW and number >= FEW) or (name == READING and case != EVERYTHING):
                     continue
+                swept.sum()
                 before = time.process_time()
                 rows = found[name][each](asked)
                 if run:
