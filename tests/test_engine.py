@@ -59,7 +59,7 @@ def pruned() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiled, "kernels", lambda _rows: kernels)
         patch.setattr(codes, "MIN_ROWS", 1)
-        patch.setattr(codes, "MIN_DIMENSIONS", 2)
+        patch.setattr(codes, "MIN_DIMENSIONS", 1)
         patch.setattr(codes, "leading_dimensions", lambda _energy: 1)
         patch.setattr(cascade, "DIRECT", 0)
         patch.setattr(cascade, "_POOL", 1)

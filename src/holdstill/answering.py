@@ -16,7 +16,7 @@ from holdstill.fusion import Fusion, Place, Ranking
 from holdstill.predicate import evaluate, fields_only
 from holdstill.query import Query
 from holdstill.result import ArmReport, Completeness, Hit, Result
-from holdstill.stores.base import FORMAT, Rows, Selection, Snapshot, StoredDocument
+from holdstill.stores.base import FORMAT, Rows, Selection, Snapshot, StoredDocument, count_units, first_rows
 from holdstill.understanding import Asked
 
 
@@ -41,7 +41,7 @@ def fused(
     notes: tuple[str, ...],
 ) -> Result:
     """The answer that the arms give together."""
-    eligible = count_units(selection)
+    eligible = count_units(selection.eligible, selection.units)
     return _result(
         snapshot,
         asked,
@@ -57,17 +57,10 @@ def fused(
     )
 
 
-def count_units(selection: Selection) -> int:
-    """How many units have an eligible passage."""
-    return len(np.unique(selection.units[selection.eligible]))
-
-
 def listing(snapshot: Snapshot, asked: Asked, selection: Selection) -> Result:
     """All of `E`, unranked: in order of a field or of ids."""
     query = asked.query
-    rows = np.flatnonzero(selection.eligible)
-    _, first = np.unique(selection.units[rows], return_index=True)
-    ordered = snapshot.ordered(rows[first], query.order_by)
+    ordered = snapshot.ordered(first_rows(selection.eligible, selection.units), query.order_by)
     page = ordered[query.offset : query.offset + query.k]
     hits = tuple(
         _hit(document, rank=query.offset + position, tied=False, score=None, ranks={}, scores={})

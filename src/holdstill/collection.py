@@ -8,7 +8,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, cast
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from holdstill.access import Asking, permission, require_operator
@@ -28,7 +27,18 @@ from holdstill.reports import AddReport, ChangeReport, Info
 from holdstill.result import Result
 from holdstill.schema import Field, FieldType, Schema
 from holdstill.search import search
-from holdstill.stores.base import FORMAT, Generation, PreparedDocument, Progress, Snapshot, Store, StoredDocument
+from holdstill.stores.base import (
+    FORMAT,
+    Generation,
+    PreparedDocument,
+    Progress,
+    Selection,
+    Snapshot,
+    Store,
+    StoredDocument,
+    count_units,
+    first_rows,
+)
 from holdstill.text import clean
 
 Where = Predicate | str | None
@@ -162,7 +172,8 @@ class Collection:
         """How many documents there are that the caller may see and that satisfy `where`."""
         snapshot = self._store.snapshot()
         allowed = permission(snapshot, principal, operator=operator)
-        return len(self._selected(snapshot, _predicate(where, params), allowed))
+        selection = _select(snapshot, _predicate(where, params), allowed)
+        return count_units(selection.eligible, selection.units)
 
     def info(self, *, principal: Asking = None, operator: bool = False) -> Info:
         """What the collection is; counts are of what the caller may see."""
@@ -172,8 +183,8 @@ class Collection:
         return Info(
             path=str(self.path),
             format=FORMAT,
-            documents=len(np.unique(selection.units[selection.visible])),
-            passages=int(np.count_nonzero(selection.visible)),
+            documents=count_units(selection.visible, selection.units),
+            passages=selection.passages,
             commit=snapshot.commit,
             generation=generation.number,
             analyser=analyser_of(generation.analyser).identity,
@@ -338,11 +349,6 @@ class Collection:
     def _embedding(self, snapshot: Snapshot) -> Embedding:
         return lambda: matching(snapshot.generation, self._embedder)
 
-    def _selected(self, snapshot: Snapshot, where: Predicate | None, allowed: Predicate | None) -> list[str]:
-        checked = None if where is None else where.check(snapshot.schema)
-        selection = snapshot.select(allowed, checked, by="document")
-        return snapshot.ids(np.flatnonzero(selection.eligible))
-
     def _named(
         self, snapshot: Snapshot, ids: str | Iterable[str], where: Predicate | None
     ) -> tuple[list[str], tuple[str, ...]]:
@@ -353,9 +359,15 @@ class Collection:
                 "a write must say which documents it is about", field="ids", expected="either ids or `where`", got=named
             )
         if where is not None:
-            return self._selected(snapshot, where, None), ()
+            selection = _select(snapshot, where, None)
+            return snapshot.ids(first_rows(selection.eligible, selection.units)), ()
         live = snapshot.existing([id_ for id_ in named if _storable(id_)])
         return [id_ for id_ in named if id_ in live], tuple(id_ for id_ in named if id_ not in live)
+
+
+def _select(snapshot: Snapshot, where: Predicate | None, allowed: Predicate | None) -> Selection:
+    """The documents that may be seen, and those of them that satisfy `where`."""
+    return snapshot.select(allowed, None if where is None else where.check(snapshot.schema), by="document")
 
 
 def _storable(id: str) -> bool:  # noqa: A002 - the field's name everywhere

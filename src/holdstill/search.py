@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdstill.access import Asking, permission
-from holdstill.answering import Arm, count_units, fused, listing
+from holdstill.answering import Arm, fused, listing
 from holdstill.embedding import Embedding
 from holdstill.fusion import Ranking, fuse
 from holdstill.query import Query
 from holdstill.ranking import bm25, cascade, dense
 from holdstill.ranking.ranks import best_by_group
 from holdstill.result import Result
-from holdstill.stores.base import Rows, Selection, Snapshot
+from holdstill.stores.base import Rows, Selection, Snapshot, count_units
 from holdstill.understanding import Asked, understand
 
 Scores = NDArray[np.int64]
@@ -47,7 +47,7 @@ def search(
         k=query.k,
         offset=query.offset,
         depth=query.settings.depth,
-        order=lambda units: _printed_order(snapshot, query, selection, units),
+        order=lambda units: _printed_order(snapshot, selection, units),
     )
     return fused(snapshot, asked, selection, arms, fusion, asked.notes + notes)
 
@@ -58,7 +58,7 @@ def _run(snapshot: Snapshot, asked: Asked, selection: Selection) -> tuple[dict[s
     for name in asked.arms:
         if name == "lexical":
             rows, scores, notes = _lexical(snapshot, asked.terms, selection)
-            units, best, passages = best_by_group(rows, scores, selection.units[rows])
+            units, best, passages = _by_unit(rows, scores, selection.units)
             total = None
         else:
             units, best, passages, total = _dense(snapshot, asked, selection)
@@ -76,13 +76,13 @@ def _dense(snapshot: Snapshot, asked: Asked, selection: Selection) -> tuple[Rows
     wanted = query.settings.depth or (query.offset + query.k if len(asked.arms) == 1 else None)
     if wanted is None:
         rows, scores = np.flatnonzero(eligible), dense.scores(snapshot.vectors(), asked.vector, eligible)
-        return *best_by_group(rows, scores, selection.units[rows]), None
+        return *_by_unit(rows, scores, selection.units), None
     passages, every = wanted, np.count_nonzero(eligible)
     while True:
         rows, scores = cascade.nearest(snapshot.vectors(), asked.vector, eligible, passages)
-        found = best_by_group(rows, scores, selection.units[rows])
+        found = _by_unit(rows, scores, selection.units)
         if len(found[0]) >= wanted or len(rows) == every:
-            return *found, count_units(selection)
+            return *found, count_units(eligible, selection.units)
         passages *= 2  # several of them are of one document
 
 
@@ -94,8 +94,13 @@ def _lexical(snapshot: Snapshot, terms: tuple[str, ...], selection: Selection) -
     return matches.rows, matches.scores, note
 
 
-def _printed_order(snapshot: Snapshot, query: Query, selection: Selection, units: Rows) -> Rows:
+def _by_unit(rows: Rows, scores: Scores, units: Rows | None) -> tuple[Rows, Scores, Rows]:
+    """The units of the rows, the best score of each, and the passage that has it."""
+    return (rows, scores, rows) if units is None else best_by_group(rows, scores, units[rows])
+
+
+def _printed_order(snapshot: Snapshot, selection: Selection, units: Rows) -> Rows:
     """Units of equal score by document id in bytes, then ordinal."""
-    rows = units if query.by == "passage" else np.searchsorted(selection.units, units)
+    rows = units if selection.units is None else np.searchsorted(selection.units, units)
     keys = snapshot.keys(rows)
     return units[sorted(range(len(units)), key=keys.__getitem__)]

@@ -62,15 +62,22 @@ def _rows_of(run: Phrase, postings: Callable[[str], Postings]) -> Rows:
     return np.unique(reduce(np.intersect1d, sorted(found, key=len)) >> _ROW_SHIFT)
 
 
-def in_unit(mask: Mask, units: Rows) -> Mask:
-    """A mask over passages that is true for every passage of a unit where it was true for one."""
-    if not len(mask):
+def in_unit(mask: Mask, units: Rows | None) -> Mask:
+    """A mask over passages that is true for every passage of a unit where it was true for one.
+
+    Args:
+        mask: bool (rows,).
+        units: as in `Selection`.
+    """
+    if units is None or not len(mask):
         return mask
     first = np.flatnonzero(np.diff(units, prepend=units[0] - 1))
     return np.repeat(np.logical_or.reduceat(mask, first), np.diff(np.append(first, len(mask))))
 
 
-def required(demands: Sequence[Requirement], postings: Callable[[str], Postings], units: Rows, rows: int) -> Mask:
+def required(
+    demands: Sequence[Requirement], postings: Callable[[str], Postings], units: Rows | None, rows: int
+) -> Mask:
     """Which passages belong to units that meet every requirement."""
     allowed = np.ones(rows, dtype=np.bool_)
     for each in demands:

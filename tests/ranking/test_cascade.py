@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from histories import budget
 from holdstill.ranking import cascade, codes, compiled, dense, kernels
+from holdstill.ranking.codes import Codes
 from holdstill.ranking.dense import Block
 from holdstill.ranking.grid import to_grid
 from holdstill.ranking.ranks import top
@@ -35,6 +37,18 @@ def plain(vectors, query, eligible, depth) -> tuple[list[int], list[int]]:
     return kept, [scores[row] for row in kept]
 
 
+def coded(vectors, axes) -> Codes | None:
+    return codes.code(vectors, axes) if len(vectors) else None
+
+
+def parts(blocks, eligible) -> Iterator[cascade._Part]:
+    """The coded blocks, once to be read in one stretch and once row by row."""
+    for block, allowed, _ in dense.spans(blocks, eligible):
+        if block.codes is not None:
+            yield cascade._Part(block, block.codes, allowed, None)
+            yield cascade._Part(block, block.codes, allowed, np.flatnonzero(allowed))
+
+
 @st.composite
 def cases(draw: st.DrawFn):
     vectors = draw(families(dimensions=st.sampled_from([3, 8, 40]), rows=st.integers(1, 120)))
@@ -43,7 +57,7 @@ def cases(draw: st.DrawFn):
     blocks = [
         Block(start, vectors[start:stop], made if draw(st.integers(0, 3)) else None)
         for start, stop in pairwise(cuts)
-        for made in [codes.code(vectors[start:stop], rotation(vectors.shape[1]), vectors.shape[1] // 3)]
+        for made in [coded(vectors[start:stop], rotation(vectors.shape[1])[: vectors.shape[1] // 3])]
     ]
     seed = draw(st.integers(0, 2**32 - 1))
     draws = np.random.default_rng(seed)
@@ -66,44 +80,51 @@ def test_the_first_are_those_of_scoring_everything(case):
 
 @budget(60)
 @given(cases())
-def test_every_stage_keeps_what_may_be_among_the_first(case):
+def test_no_score_is_above_its_bound(case):
     vectors, blocks, query, eligible, _ = case
-    parts, _ = cascade._divided(blocks, query, eligible, 0)
-    for part in parts:
+    for part in parts(blocks, eligible):
         inside = np.arange(len(part.eligible)) if part.rows is None else part.rows
         true = vectors[part.block.first :][inside].astype(np.int64) @ query.astype(np.int64)
-        bounds, peaks = cascade._bounds(part, kernels)
+        bounds, peaks = cascade._bounds(part, query, kernels)
         allowed = part.eligible[inside]
         assert (bounds[allowed] >= true[allowed]).all()
         assert np.isneginf(bounds[~allowed]).all()
         assert peaks.tolist() == [bounds[at : at + kernels.GROUP].max() for at in range(0, len(bounds), kernels.GROUP)]
-        some = np.flatnonzero(allowed)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(cascade, "_MANY", 0)
-            low, high = cascade._range(part, query, some, bounds[some], kernels)
-        assert (low <= true[some]).all()
-        assert (true[some] <= high).all()
 
 
 @budget(40)
 @given(cases())
 def test_the_allowance_for_float32_covers_every_rounding(case):
-    """The bound in exact arithmetic, without that allowance, is never above the one computed."""
+    """The bound in exact arithmetic is never further from the one computed than what it allows for that."""
     _, blocks, query, eligible, _ = case
-    for part in cascade._divided(blocks, query, eligible, 0)[0]:
-        bounds, _ = cascade._bounds(part, kernels)
-        step, leading, trailing, slack = (Fraction(float(factor)) for factor in part.question.factors)
-        units = part.question.leading.units.astype(np.int64)
+    for part in parts(blocks, eligible):
+        bounds, _ = cascade._bounds(part, query, kernels)
+        units, factors = cascade._question(query, part.codes)
+        step, on_axes, lost, slack = (Fraction(float(factor)) for factor in factors)
         for at in np.flatnonzero(np.isfinite(bounds)).tolist()[:20]:
             row = at if part.rows is None else int(part.rows[at])
-            made = part.codes
-            exact = (
-                step * Fraction(float(made.leading_step[row])) * int(made.leading[row].astype(np.int64) @ units)
-                + leading * Fraction(float(made.leading_residual[row]))
-                + trailing * Fraction(float(made.remainder[row]))
-                + slack
-            )
+            product = int(part.codes.leading[row].astype(np.int64) @ units.astype(np.int64))
+            residual, remainder = part.codes.lengths[row].tolist()
+            exact = step * product + on_axes * residual + lost * remainder + slack
             assert abs(Fraction(float(bounds[at])) - exact) <= Fraction(cascade._ROUNDING)
+
+
+@budget(40)
+@given(cases())
+def test_what_is_allowed_for_all_rows_covers_the_rounded_query_and_the_axes(case):
+    _, blocks, query, eligible, _ = case
+    for part in parts(blocks, eligible):
+        units, factors = cascade._question(query, part.codes)
+        step, on_axes, lost, slack = (Fraction(float(factor)) for factor in factors)
+        axes = [[Fraction(value) for value in axis] for axis in part.codes.axes.tolist()]
+        projected = [sum(a * q for a, q in zip(axis, query.tolist(), strict=True)) for axis in axes]
+        scaled = [value * Fraction(width) for value, width in zip(projected, part.codes.steps.tolist(), strict=True)]
+        # Codes at their largest, each of the sign that hurts most.
+        left = 127 * sum(abs(value - step * unit) for value, unit in zip(scaled, units.tolist(), strict=True))
+        assert slack >= left + 3 * Fraction(float(part.codes.defect[0])) * 2**30 + Fraction(cascade._ROUNDING)
+        assert on_axes**2 >= sum(value * value for value in projected)
+        there = [sum(axis[at] * value for axis, value in zip(axes, projected, strict=True)) for at in range(len(query))]
+        assert lost**2 >= sum((q - value) ** 2 for q, value in zip(query.tolist(), there, strict=True))
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -138,14 +159,14 @@ def test_most_rows_are_never_scored(monkeypatch):
     monkeypatch.setattr(dense, "of_rows", counted)
     for query in to_grid(draws.normal(size=(5, 128)) / (1 + np.arange(128))):
         cascade.nearest([block], query, np.ones(30_000, bool), 10)
-    assert sum(scored) < 5 * 300
+    assert sum(scored) < 5 * 600
 
 
 def test_without_kernels_or_codes_everything_is_scored(monkeypatch):
     vectors = family("steep", 300, 40, np.random.default_rng(6))
-    coded = Block(0, vectors, codes.code(vectors, np.eye(40), 10))
+    with_codes = Block(0, vectors, codes.code(vectors, np.eye(40)[:10]))
     expected = plain(vectors, vectors[0], np.ones(300, bool), 7)
-    for blocks, serving in (([coded], None), ([Block(0, vectors)], kernels), ([coded], kernels)):
+    for blocks, serving in (([with_codes], None), ([Block(0, vectors)], kernels), ([with_codes], kernels)):
         monkeypatch.setattr(compiled, "kernels", lambda _rows, serving=serving: serving)
         rows, scores = cascade.nearest(blocks, vectors[0], np.ones(300, bool), 7)
         assert (rows.tolist(), scores.tolist()) == expected

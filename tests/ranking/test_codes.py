@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 from histories import budget
 from holdstill.ranking import codes
 from holdstill.ranking.codes import Codes
-from holdstill.ranking.grid import to_grid
+from holdstill.ranking.grid import ONE, to_grid
 from vectors import families, rotations
-
-UP_TO = Fraction(1, 2**18)  # how much a stored length may exceed the true one, relatively
 
 
 def squared(values) -> Fraction:
@@ -24,43 +22,37 @@ def exact(values) -> list[Fraction]:
     return [Fraction(float(value)) for value in values]
 
 
+def dot(left, right):
+    return sum(a * b for a, b in zip(left, right, strict=True))
+
+
 @budget(25)
 @given(families(dimensions=st.sampled_from([3, 8, 17]), rows=st.integers(1, 6)), rotations())
 def test_the_stored_lengths_bound_the_true_ones_in_exact_arithmetic(vectors, rotation):
     dimensions = vectors.shape[1]
-    leading = max(1, dimensions // 3)
-    made = codes.code(vectors, rotation(dimensions), leading)
-    axes = [exact(axis) for axis in made.rotation]
+    made = codes.code(vectors, rotation(dimensions)[: max(1, dimensions // 3)])
+    axes, steps = [exact(axis) for axis in made.axes], exact(made.steps)
+    slack = float(made.defect[0]) * 1.1 * 2**30 + 1  # what the remainder's square may be raised by
     for row, vector in enumerate(vectors.tolist()):
-        rotated = [sum(a * x for a, x in zip(axis, vector, strict=True)) for axis in axes]
-        left = [
-            value - Fraction(float(made.leading_step[row])) * unit
-            for value, unit in zip(rotated[:leading], made.leading[row].tolist(), strict=True)
-        ]
-        right = [
-            value - Fraction(float(made.trailing_step[row])) * unit
-            for value, unit in zip(rotated[leading:], made.trailing[row].tolist(), strict=True)
-        ]
-        for stored, true in (
-            (made.leading_residual[row], squared(left)),
-            (made.remainder[row], squared(rotated[leading:])),
-            (made.trailing_residual[row], squared(right)),
-        ):
-            assert Fraction(float(stored)) ** 2 >= true
-            assert float(stored) <= float(true) ** 0.5 * (1 + UP_TO) + 1e-4
+        projected = [dot(axis, vector) for axis in axes]
+        back = [sum(axis[at] * value for axis, value in zip(axes, projected, strict=True)) for at in range(dimensions)]
+        coded = [step * unit for step, unit in zip(steps, made.leading[row].tolist(), strict=True)]
+        residual = squared(value - unit for value, unit in zip(projected, coded, strict=True))
+        remainder = squared(value - there for value, there in zip(vector, back, strict=True))
+        stored = made.lengths[row].tolist()
+        assert stored[0] ** 2 >= residual
+        assert stored[1] ** 2 >= remainder
+        assert stored[0] <= float(residual) ** 0.5 * 1.00001 + 1.1
+        assert stored[1] <= (float(remainder) + slack * 3) ** 0.5 * 1.00001 + 1.1
 
 
 @budget(25)
 @given(rotations(), st.integers(1, 12))
-def test_the_defect_bounds_the_distance_from_a_rotation(rotation, dimensions):
-    matrix = rotation(dimensions)
-    rows = [exact(row) for row in matrix.T]  # R^T R is the product of R's columns
-    distance = sum(
-        ((sum(a * b for a, b in zip(left, right, strict=True)) - (i == j)) ** 2)
-        for i, left in enumerate(rows)
-        for j, right in enumerate(rows)
-    )
-    assert Fraction(codes.defect_of(matrix)) ** 2 >= distance
+def test_the_defect_bounds_the_distance_from_orthonormal_axes(rotation, dimensions):
+    axes = rotation(dimensions)[: (dimensions + 1) // 2]
+    rows = [exact(row) for row in axes]
+    distance = sum((dot(left, right) - (i == j)) ** 2 for i, left in enumerate(rows) for j, right in enumerate(rows))
+    assert Fraction(codes.defect_of(axes)) ** 2 >= distance
 
 
 def test_the_axes_are_orthonormal_and_in_order_of_length():
@@ -104,6 +96,14 @@ def test_codes_are_the_same_when_made_again_and_go_through_a_segment(monkeypatch
     for name, array in made.arrays().items():
         assert array.tobytes() == again.arrays()[name].tobytes(), name
     assert Codes.of({"vectors": vectors}) is None
-    assert sum(a.nbytes for n, a in made.arrays().items() if n not in ("codes.rotation", "codes.defect")) == 400 * (
-        96 + 20
-    )
+    assert made.leading.nbytes + made.lengths.nbytes == 400 * (len(made.axes) + 4)
+
+
+def test_a_vector_beyond_the_sample_is_cut_and_its_residual_says_so(monkeypatch):
+    monkeypatch.setattr(codes, "_SAMPLE", 2)
+    vectors = np.zeros((4, 8), np.int16)
+    vectors[:, 1] = ONE
+    vectors[1] = [ONE, *[0] * 7]  # the sample holds rows 0 and 2
+    made = codes.code(vectors, np.eye(8)[:2])
+    assert made.leading.tolist() == [[0, 127], [127, 0], [0, 127], [0, 127]]
+    assert made.lengths[1, 0] >= ONE - 127

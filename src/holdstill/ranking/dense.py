@@ -7,7 +7,7 @@ holds it exactly. The compiled kernel adds integers, and gets the same ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,19 +49,30 @@ def scores(blocks: Iterable[Block], query: NDArray[np.int16], eligible: NDArray[
     Raises:
         holdstill.InvariantViolated: the blocks do not hold every eligible row exactly once, in order.
     """
-    result = np.empty(np.count_nonzero(eligible), np.int64)
     kernels = compiled.kernels(len(eligible))
-    done = row = 0
+    parts = [
+        of_rows(block.vectors, query, np.flatnonzero(allowed), kernels) for block, allowed, _ in spans(blocks, eligible)
+    ]
+    return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, np.int64), *parts])
+
+
+def spans(blocks: Iterable[Block], eligible: NDArray[np.bool_]) -> Iterator[tuple[Block, NDArray[np.bool_], int]]:
+    """Each block, which of its rows are eligible, and how many.
+
+    Raises:
+        holdstill.InvariantViolated: the blocks do not hold every eligible row exactly once, in order.
+    """
+    row = done = 0
     for block in blocks:
         if block.first < row:
             break
         row = block.first + len(block.vectors)
-        wanted = np.flatnonzero(eligible[block.first : row])
-        result[done : done + len(wanted)] = of_rows(block.vectors, query, wanted, kernels)
-        done += len(wanted)
-    if done != len(result):
+        allowed = eligible[block.first : row]
+        count = int(np.count_nonzero(allowed))
+        done += count
+        yield block, allowed, count
+    if done != np.count_nonzero(eligible):
         raise InvariantViolated("the vector blocks do not cover the eligible rows", got=row)
-    return result
 
 
 def of_rows(

@@ -84,19 +84,35 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """`V` and `E` over passage rows.
+    """`V` and `E` over passage rows. Its arrays are read-only: other searches of the snapshot may share them.
 
     Attributes:
         visible: bool (rows,), what the principal may see.
         eligible: bool (rows,), the part of it that satisfies every hard constraint.
-        units: int64 (rows,), the number of the unit each passage belongs to, non-decreasing.
+        units: int64 (rows,), the number of the unit each passage belongs to, non-decreasing; None where each passage is
+            a unit of its own, and its row the unit's number.
         unknown: per field named in the constraint, how many visible documents are unknown under it and null there.
+        passages: how many passages are visible: N of BM25.
+        terms: how many occurrences of terms they have in all: T of BM25.
     """
 
     visible: Mask
     eligible: Mask
-    units: Rows
+    units: Rows | None
     unknown: Mapping[str, int]
+    passages: int
+    terms: int
+
+
+def first_rows(mask: Mask, units: Rows | None) -> Rows:
+    """The first passage in the mask of each unit that has one there, ascending; `units` as in `Selection`."""
+    rows = np.flatnonzero(mask)
+    return rows if units is None else rows[np.flatnonzero(np.diff(units[rows], prepend=-1))]
+
+
+def count_units(mask: Mask, units: Rows | None) -> int:
+    """How many units have a passage in the mask; `units` as in `Selection`."""
+    return int(np.count_nonzero(mask)) if units is None else len(first_rows(mask, units))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,6 @@
 Importing this package loads numba and compiles what its cache lacks: ask `holdstill.ranking.compiled` for it.
 """
 
-from holdstill.ranking.kernels.vectors import GROUP, bound_all, bound_rows, code_products, dot_rows
+from holdstill.ranking.kernels.vectors import GROUP, bound_all, bound_rows, dot_rows
 
-__all__ = ["GROUP", "bound_all", "bound_rows", "code_products", "dot_rows"]
+__all__ = ["GROUP", "bound_all", "bound_rows", "dot_rows"]

@@ -14,7 +14,7 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 VOID, BOOL = types.void, types.boolean
 INT8, INT16, INT32, INT64 = types.int8, types.int16, types.int32, types.int64
-FLOAT32, FLOAT64 = types.float32, types.float64
+UINT16, FLOAT32 = types.uint16, types.float32
 
 
 def reads(dtype: types.Type, dimensions: int = 1) -> types.Array:

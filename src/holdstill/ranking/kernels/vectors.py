@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba.extending import register_jitable
 
-from holdstill.ranking.kernels.jit import BOOL, FLOAT32, FLOAT64, INT8, INT16, INT64, VOID, compiled, reads, writes
+from holdstill.ranking.kernels.jit import BOOL, FLOAT32, INT8, INT16, INT64, UINT16, VOID, compiled, reads, writes
 
 GROUP = 256  #: bounds of which the highest is kept apart, so that the best ones are found without a search of all
 
@@ -28,69 +28,41 @@ def dot_rows(vectors: Any, query: Any, rows: Any, scores: Any) -> None:
         scores[at] = _dot(vectors, rows[at], query)
 
 
-@compiled(VOID, reads(INT8, 2), reads(FLOAT32), reads(INT64), reads(INT16), FLOAT64, writes(FLOAT64))
-def code_products(codes: Any, steps: Any, rows: Any, query: Any, query_step: Any, products: Any) -> None:
-    """The dot product of the rounded query and each of the rounded rows."""
-    for at in range(len(rows)):
-        row = rows[at]
-        products[at] = query_step * np.float64(steps[row]) * np.float64(_dot(codes, row, query))
-
-
-_BOUND = (reads(INT8, 2), reads(FLOAT32), reads(FLOAT32), reads(FLOAT32), reads(INT16), reads(FLOAT32))
-
-
 @register_jitable
-def _bound(leading: Any, steps: Any, residuals: Any, remainders: Any, query: Any, factors: Any, row: Any) -> Any:
+def _bound(leading: Any, lengths: Any, query: Any, factors: Any, row: Any) -> Any:
     return (
-        factors[0] * steps[row] * np.float32(_dot(leading, row, query))
-        + factors[1] * residuals[row]
-        + factors[2] * remainders[row]
+        factors[0] * np.float32(_dot(leading, row, query))
+        + factors[1] * np.float32(lengths[row, 0])
+        + factors[2] * np.float32(lengths[row, 1])
         + factors[3]
     )
 
 
+_BOUND = (reads(INT8, 2), reads(UINT16, 2), reads(INT16), reads(FLOAT32))
+
+
 @compiled(VOID, *_BOUND, reads(BOOL), writes(FLOAT32), writes(FLOAT32))
-def bound_all(
-    leading: Any,
-    steps: Any,
-    residuals: Any,
-    remainders: Any,
-    query: Any,
-    factors: Any,
-    eligible: Any,
-    bounds: Any,
-    peaks: Any,
-) -> None:
+def bound_all(leading: Any, lengths: Any, query: Any, factors: Any, eligible: Any, bounds: Any, peaks: Any) -> None:
     """No row's dot product is above its bound; that of a row which is not eligible is minus infinity.
 
-    `factors` are the query's step, the lengths of its leading and its trailing half, and the slack, as
+    `leading` and `lengths` are as `holdstill.ranking.codes` has them, `query` and `factors` as
     `holdstill.ranking.cascade` has them. `peaks` gets the highest bound of every GROUP.
     """
     for group in range(len(peaks)):
         peak = np.float32(-np.inf)
         for row in range(group * GROUP, min(len(bounds), (group + 1) * GROUP)):
-            bound = _bound(leading, steps, residuals, remainders, query, factors, row)
+            bound = _bound(leading, lengths, query, factors, row)
             bounds[row] = bound if eligible[row] else np.float32(-np.inf)
             peak = max(peak, bounds[row])
         peaks[group] = peak
 
 
 @compiled(VOID, *_BOUND, reads(INT64), writes(FLOAT32), writes(FLOAT32))
-def bound_rows(
-    leading: Any,
-    steps: Any,
-    residuals: Any,
-    remainders: Any,
-    query: Any,
-    factors: Any,
-    rows: Any,
-    bounds: Any,
-    peaks: Any,
-) -> None:
+def bound_rows(leading: Any, lengths: Any, query: Any, factors: Any, rows: Any, bounds: Any, peaks: Any) -> None:
     """The same for some rows alone, which are all eligible."""
     for group in range(len(peaks)):
         peak = np.float32(-np.inf)
         for at in range(group * GROUP, min(len(bounds), (group + 1) * GROUP)):
-            bounds[at] = _bound(leading, steps, residuals, remainders, query, factors, rows[at])
+            bounds[at] = _bound(leading, lengths, query, factors, rows[at])
             peak = max(peak, bounds[at])
         peaks[group] = peak

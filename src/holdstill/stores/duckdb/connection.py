@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -62,6 +63,16 @@ class Connection:
                     cursor.rollback()
                 raise
             cursor.commit()
+
+    def rows(self, sql: str, values: Sequence[object]) -> list[Any]:
+        """The rows that a statement gives; raises as `reading`."""
+        with self.reading() as cursor:
+            return cursor.execute(sql, values).fetchall()
+
+    def arrays(self, sql: str, values: Sequence[object]) -> dict[str, Any]:
+        """The columns that a statement gives, by name, masked where null; raises as `reading`."""
+        with self.reading() as cursor:
+            return cursor.execute(sql, values).fetchnumpy()
 
     def close(self) -> None:
         """Let no new cursor begin, wait for those at work, and close.

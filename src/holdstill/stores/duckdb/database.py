@@ -25,6 +25,7 @@ from holdstill.errors import (
     NotACollection,
     NotWritable,
 )
+from holdstill.schema import Schema
 from holdstill.stores.base import FORMAT
 from holdstill.stores.duckdb.connection import Connection, Cursor
 
@@ -66,6 +67,11 @@ _CHUNK = 5_000  # rows bound to one INSERT: bounds the memory of the bound lists
 def column(position: int) -> str:
     """The column of a field: named by its position, so that no field's name becomes SQL."""
     return f"field_{position}"
+
+
+def columns(schema: Schema) -> dict[str, str]:
+    """The column of each field, in order, in a statement that calls the documents `d`."""
+    return {field.name: f"d.{column(position)}" for position, field in enumerate(schema)}
 
 
 def create(path: Path, fill: Callable[[Cursor], None]) -> None:

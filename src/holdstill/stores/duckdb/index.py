@@ -52,6 +52,17 @@ class Index:
         parts = [each["starts"][:-1] + first for each, first in zip(self.segments, self.firsts, strict=False)]
         return np.append(_join(parts, np.dtype(np.int64)), self.rows)
 
+    @property
+    def single(self) -> bool:
+        """Whether every content is one passage, of the same number; none has less than one."""
+        return self.rows == len(self.starts) - 1
+
+    def spread(self, contents: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """A mask over passages, bool (rows,), of those that belong to the contents."""
+        mask = np.zeros(len(self.starts) - 1, dtype=np.bool_)
+        mask[contents] = True
+        return mask if self.single else mask[self.contents]
+
     def postings(self, term: str) -> Postings:
         """Where the term stands: rows ascending, frequencies, and positions within each row."""
         key = term.encode()

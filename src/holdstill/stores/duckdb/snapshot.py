@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,13 @@ from numpy.typing import NDArray
 from holdstill.analysis import analyser
 from holdstill.frozen import FrozenDict
 from holdstill.policy import Policy
-from holdstill.predicate import Predicate, Truth, split, to_sql
+from holdstill.predicate import Predicate, to_sql
 from holdstill.query import Unit
 from holdstill.ranking.dense import Block
 from holdstill.schema import Schema
 from holdstill.stores.base import (
     Existing,
     Generation,
-    Mask,
     Postings,
     Requirement,
     Rows,
@@ -29,12 +29,11 @@ from holdstill.stores.base import (
     StoredPassage,
 )
 from holdstill.stores.duckdb.connection import Connection
-from holdstill.stores.duckdb.database import column
+from holdstill.stores.duckdb.database import columns
 from holdstill.stores.duckdb.index import Index
+from holdstill.stores.duckdb.lookup import LIVE, Lookup
 from holdstill.stores.duckdb.rows import from_column
-from holdstill.words import holding, in_unit, of_leaf, required
-
-_LIVE = "d.added <= ? AND (d.removed IS NULL OR d.removed > ?)"
+from holdstill.stores.duckdb.selecting import Selector
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +48,14 @@ class DuckDBSnapshot:
     index: Index = field(repr=False)
     connection: Connection = field(repr=False)
 
+    @cached_property
+    def _lookup(self) -> Lookup:
+        return Lookup(self.connection, self.commit, len(self.index.starts) - 1)
+
+    @cached_property
+    def _selector(self) -> Selector:
+        return Selector(self._lookup, self.index, self.schema, analyser(self.generation.analyser))
+
     # -- constraints -----------------------------------------------------------------------------
 
     def select(
@@ -59,62 +66,7 @@ class DuckDBSnapshot:
         by: Unit = "passage",
     ) -> Selection:
         """See `holdstill.stores.base.Snapshot.select`."""
-        units = self.index.contents if by == "document" else np.arange(self.index.rows)
-        named = where.fields() if where is not None else ()
-        plan = split(where) if where is not None else None
-        compiled = [to_sql(part, self._column) for part in (plan.fields if plan else ())]
-        nulls = [f"{self._column(name)} IS NULL" for name in named]
-        contents, answers = self._contents(permission, [*compiled, *((null, []) for null in nulls)])
-        visible_contents = np.zeros(len(self.index.starts) - 1, dtype=np.bool_)
-        visible_contents[contents] = True
-        visible = visible_contents[self.index.contents]
-        if plan is None:
-            truth = Truth(visible, np.zeros_like(visible))
-        else:
-            fields = [self._spread(contents, answer) for answer in answers[: len(compiled)]]
-            texts = [self._holds(leaf, units) for leaf in plan.texts]
-            truth = plan.combine(fields, texts)
-        unknown = {
-            name: self._unknown(visible & truth.unknown, self._spread(contents, null).true)
-            for name, null in zip(named, answers[len(compiled) :], strict=True)
-        }
-        eligible = visible & truth.true & required(requirements, self.index.postings, units, self.index.rows)
-        return Selection(visible, eligible, units, unknown)
-
-    def _contents(
-        self, permission: Predicate | None, expressions: Sequence[tuple[str, Sequence[object]]]
-    ) -> tuple[Rows, list[np.ma.MaskedArray[Any, Any]]]:
-        """The contents of the documents that may be seen, and each three-valued expression over them."""
-        allowed, allowed_values = ("true", []) if permission is None else to_sql(permission, self._column)
-        selected = "".join(f", ({sql}) AS e{number}" for number, (sql, _) in enumerate(expressions))
-        values = [value for _, each in expressions for value in each]
-        found = self._numpy(
-            f"SELECT d.content{selected} FROM documents d WHERE {_LIVE} AND ({allowed})",
-            [*values, self.commit, self.commit, *allowed_values],
-        )
-        answers = [np.ma.asarray(found[f"e{number}"]) for number in range(len(expressions))]
-        return np.asarray(found["content"], dtype=np.int64), answers
-
-    def _spread(self, contents: Rows, answer: np.ma.MaskedArray[Any, Any]) -> Truth:
-        """A three-valued answer per content, over passages."""
-        true = np.zeros(len(self.index.starts) - 1, dtype=np.bool_)
-        unknown = np.zeros_like(true)
-        known = ~np.ma.getmaskarray(answer)
-        true[contents] = known & np.asarray(answer.filled(False), dtype=np.bool_)
-        unknown[contents] = ~known
-        return Truth(true[self.index.contents], unknown[self.index.contents])
-
-    def _holds(self, leaf: Any, units: Rows) -> Mask:
-        phrases = of_leaf(analyser(self.generation.analyser), leaf)
-        masks = [in_unit(mask, units) for mask in holding(phrases, self.index.postings, self.index.rows)]
-        met: Mask = np.logical_and.reduce(masks)
-        return met
-
-    def _unknown(self, unknown: Mask, null: Mask) -> int:
-        return len(np.unique(self.index.contents[unknown & null]))
-
-    def _column(self, name: str) -> str:
-        return "d." + column(list(self.schema.types()).index(name))
+        return self._selector.select(permission, where, requirements, by)
 
     # -- terms and vectors -----------------------------------------------------------------------
 
@@ -135,76 +87,63 @@ class DuckDBSnapshot:
     def keys(self, rows: Rows) -> list[tuple[str, int]]:
         """See `holdstill.stores.base.Snapshot.keys`."""
         contents = self.index.contents[rows]
-        ids = dict(
-            self._rows(
-                f"SELECT d.content, d.id FROM documents d WHERE {_LIVE} AND d.content IN (SELECT unnest(?::BIGINT[]))",
-                [self.commit, self.commit, np.unique(contents).tolist()],
-            )
-        )
-        ordinals = rows - self.index.starts[contents]
-        return [(ids[content], ordinal) for content, ordinal in zip(contents.tolist(), ordinals.tolist(), strict=True)]
+        ids = self._lookup.documents("d.id", contents)
+        ordinals = (rows - self.index.starts[contents]).tolist()
+        return [(ids[content][0], ordinal) for content, ordinal in zip(contents.tolist(), ordinals, strict=True)]
 
     def ordered(self, rows: Rows, order_by: tuple[str, bool] | None) -> Rows:
         """See `holdstill.stores.base.Snapshot.ordered`."""
         first = ""
         if order_by is not None:
-            first = f"{self._column(order_by[0])} {'DESC' if order_by[1] else 'ASC'} NULLS LAST, "
-        found = self._numpy(
-            f"SELECT d.content FROM documents d WHERE {_LIVE} ORDER BY {first}d.id",
-            [self.commit, self.commit],
+            first = f"{columns(self.schema)[order_by[0]]} {'DESC' if order_by[1] else 'ASC'} NULLS LAST, "
+        found = self.connection.arrays(
+            f"SELECT d.content FROM documents d WHERE {LIVE} ORDER BY {first}d.id", self._lookup.live
         )
         place = np.zeros(len(self.index.starts) - 1, dtype=np.int64)
-        contents = np.asarray(found["content"], dtype=np.int64)
-        place[contents] = np.arange(len(contents))
+        place[found["content"]] = np.arange(len(found["content"]))
         return rows[np.lexsort((rows, place[self.index.contents[rows]]))]
 
     def ids(self, rows: Rows) -> list[str]:
         """See `holdstill.stores.base.Snapshot.ids`."""
-        starts = self.index.starts[np.unique(self.index.contents[rows])]
-        return sorted(id_ for id_, _ in self.keys(starts))
+        return sorted({id_ for id_, _ in self.keys(rows)})
 
     def fetch(self, rows: Rows) -> list[StoredDocument]:
         """See `holdstill.stores.base.Snapshot.fetch`."""
-        by_row = dict(self._documents("p.passage IN (SELECT unnest(?::BIGINT[]))", [rows.tolist()]))
-        return [by_row[row] for row in rows.tolist()]
+        contents = self.index.contents[rows]
+        fields = columns(self.schema)
+        documents = self._lookup.documents(", ".join(["d.id", "d.metadata", "d.added", *fields.values()]), contents)
+        titles = self._lookup.titles(contents)
+        passages = self._lookup.passages("p.ordinal, p.headings, p.first_page, p.last_page, p.text", rows)
+        fetched = []
+        for row, content in zip(rows.tolist(), contents.tolist(), strict=True):
+            id_, metadata, added, *stored = documents[content]
+            values = dict(zip(fields, map(from_column, stored), strict=True))
+            passage = _passage(*passages[row])
+            fetched.append(StoredDocument(id_, titles[content], values, _outside(metadata, fields), (passage,), added))
+        return fetched
 
     def document(self, id: str, permission: Predicate | None) -> StoredDocument | None:  # noqa: A002
         """See `holdstill.stores.base.Snapshot.document`."""
-        allowed, values = ("true", []) if permission is None else to_sql(permission, self._column)
-        found = [document for _, document in self._documents(f"d.id = ? AND ({allowed})", [id, *values])]
+        allowed, values = ("TRUE", []) if permission is None else to_sql(permission, columns(self.schema).__getitem__)
+        found = self.connection.rows(
+            f"SELECT d.content FROM documents d WHERE {LIVE} AND d.id = ? AND ({allowed})",
+            [*self._lookup.live, id, *values],
+        )
         if not found:
             return None
-        first = found[0]
-        passages = tuple(passage for document in found for passage in document.passages)
-        return StoredDocument(first.id, first.title, first.fields, first.metadata, passages, first.added)
-
-    def _documents(self, condition: str, values: Sequence[object]) -> list[tuple[int, StoredDocument]]:
-        """For each passage row that fits the condition, in order, its document with that passage alone."""
-        names = list(self.schema.types())
-        columns = "".join(f", d.{column(position)}" for position in range(len(names)))
-        rows = self._rows(
-            "SELECT d.id, c.title, d.metadata, d.added, p.passage, p.ordinal, p.headings, p.first_page, p.last_page, "
-            f"p.text{columns} FROM documents d JOIN contents c USING (content) JOIN passages p USING (content) "
-            f"WHERE {_LIVE} AND {condition} ORDER BY p.passage",
-            [self.commit, self.commit, *values],
-        )
-        documents = []
-        for id_, title, metadata, added, row, ordinal, headings, first, last, text, *stored in rows:
-            fields = {name: from_column(value) for name, value in zip(names, stored, strict=True)}
-            pages = None if first is None else (first, last)
-            passage = StoredPassage(ordinal, tuple(headings), pages, text)
-            documents.append((row, StoredDocument(id_, title, fields, _outside(metadata, names), (passage,), added)))
-        return documents
+        ((content,),) = found
+        parts = self.fetch(np.arange(*self.index.starts[content : content + 2]))
+        return replace(parts[0], passages=tuple(passage for part in parts for passage in part.passages))
 
     # -- for writing -----------------------------------------------------------------------------
 
     def existing(self, ids: Sequence[str]) -> dict[str, Existing]:
         """See `holdstill.stores.base.Snapshot.existing`."""
-        columns = "".join(f", d.{column(position)}" for position in range(len(self.schema)))
-        rows = self._rows(
-            f"SELECT d.id, c.digest, d.metadata{columns} FROM documents d JOIN contents c USING (content) "
-            f"WHERE {_LIVE} AND d.id IN (SELECT unnest(?::VARCHAR[]))",
-            [self.commit, self.commit, list(ids)],
+        selected = ", ".join(["d.id", "c.digest", "d.metadata", *columns(self.schema).values()])
+        rows = self.connection.rows(
+            f"SELECT {selected} FROM documents d JOIN contents c USING (content) "
+            f"WHERE {LIVE} AND d.id IN (SELECT unnest(?::VARCHAR[]))",
+            [*self._lookup.live, list(ids)],
         )
         return {
             id_: Existing(digest, tuple(from_column(value) for value in values), metadata)
@@ -213,23 +152,22 @@ class DuckDBSnapshot:
 
     def known_vectors(self, sources: Sequence[bytes]) -> dict[bytes, NDArray[np.int16]]:
         """See `holdstill.stores.base.Snapshot.known_vectors`."""
-        rows = self._rows(
+        rows = self.connection.rows(
             "SELECT source, min(vector) FROM passages WHERE model = ? AND source IN (SELECT unnest(?::BLOB[])) "
             "GROUP BY source",
             [self.generation.model, list(sources)],
         )
         return {source: np.frombuffer(vector, dtype="<i2").astype(np.int16) for source, vector in rows}
 
-    def _rows(self, sql: str, values: Sequence[object]) -> list[Any]:
-        with self.connection.reading() as cursor:
-            return cursor.execute(sql, values).fetchall()
 
-    def _numpy(self, sql: str, values: Sequence[object]) -> dict[str, Any]:
-        with self.connection.reading() as cursor:
-            return cursor.execute(sql, values).fetchnumpy()
+def _passage(
+    ordinal: int, headings: Sequence[str], first_page: int | None, last_page: int | None, text: str
+) -> StoredPassage:
+    pages = None if first_page is None or last_page is None else (first_page, last_page)
+    return StoredPassage(ordinal, tuple(headings), pages, text)
 
 
-def _outside(metadata: str, names: Sequence[str]) -> Mapping[str, Any]:
+def _outside(metadata: str, names: Container[str]) -> Mapping[str, Any]:
     """What was stored beside the fields; a key that has become a field since is the field's to answer."""
     stored: dict[str, Any] = json.loads(metadata)
     return FrozenDict({key: value for key, value in stored.items() if key not in names})

@@ -1,0 +1,120 @@
+"""`V` and `E` of a search over one commit: fields answered by the database, words by the index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from holdstill.analysis import Analyser
+from holdstill.predicate import Predicate, Truth, split, to_sql
+from holdstill.predicate.nodes import TextLeaf
+from holdstill.query import Unit
+from holdstill.schema import Schema
+from holdstill.stores.base import Mask, Requirement, Rows, Selection, count_units
+from holdstill.stores.duckdb.database import columns
+from holdstill.stores.duckdb.index import Index
+from holdstill.stores.duckdb.lookup import LIVE, Lookup
+from holdstill.words import holding, in_unit, of_leaf, required
+
+_PERMISSIONS = 16  #: whose `V` a snapshot keeps, of those who asked last; each takes a byte a passage
+
+
+class Visible(NamedTuple):
+    """`V`, and what BM25 has to know of it."""
+
+    mask: Mask
+    passages: int
+    terms: int
+
+
+class Selector:
+    """Answers constraints over one commit.
+
+    Immutable but for what it keeps: `V` under its permission, and where a field is null, which nobody's asking changes.
+    """
+
+    def __init__(self, lookup: Lookup, index: Index, schema: Schema, analyser: Analyser) -> None:
+        self._documents = Documents(lookup, index, schema)
+        self._index = index
+        self._analyser = analyser
+        self._visible = lru_cache(_PERMISSIONS)(self._documents.visible)
+        self._null = lru_cache(None)(self._documents.null)
+
+    def select(
+        self, permission: Predicate | None, where: Predicate | None, requirements: Sequence[Requirement], by: Unit
+    ) -> Selection:
+        """See `holdstill.stores.base.Snapshot.select`."""
+        visible = self._visible(permission)
+        eligible, unknown = visible.mask, {}
+        units = None if by == "passage" or self._index.single else self._index.contents
+        if where is not None:
+            truth = self._truth(where, units)
+            eligible = eligible & truth.true
+            unknown = {name: self._count(visible.mask & truth.unknown & self._null(name)) for name in where.fields()}
+        if requirements:
+            eligible = eligible & required(requirements, self._index.postings, units, self._index.rows)
+        eligible.flags.writeable = False
+        return Selection(visible.mask, eligible, units, unknown, visible.passages, visible.terms)
+
+    def _truth(self, where: Predicate, units: Rows | None) -> Truth:
+        """The answer for each passage, live or not."""
+        plan = split(where)
+        fields = [Truth(self._documents.satisfying(part), self._unknown(part)) for part in plan.fields]
+        return plan.combine(fields, [self._holds(leaf, units) for leaf in plan.texts])
+
+    def _unknown(self, part: Predicate) -> Mask:
+        """Where a part without words is unknown: nowhere but where a field that it names is null."""
+        if any(self._null(name).any() for name in part.fields()):
+            return self._documents.unknown(part)
+        return np.zeros(self._index.rows, dtype=np.bool_)
+
+    def _holds(self, leaf: TextLeaf, units: Rows | None) -> Mask:
+        phrases = of_leaf(self._analyser, leaf)
+        masks = [in_unit(mask, units) for mask in holding(phrases, self._index.postings, self._index.rows)]
+        met: Mask = np.logical_and.reduce(masks)
+        return met
+
+    def _count(self, mask: Mask) -> int:
+        return count_units(mask, None if self._index.single else self._index.contents)
+
+
+class Documents:
+    """What the database says of documents live at one commit, as masks over their passages."""
+
+    def __init__(self, lookup: Lookup, index: Index, schema: Schema) -> None:
+        self._lookup = lookup
+        self._index = index
+        self._columns = columns(schema)
+
+    def visible(self, permission: Predicate | None) -> Visible:
+        """What the permission admits."""
+        if permission is None:
+            mask = self._index.spread(np.flatnonzero(self._lookup.places >= 0))
+        else:
+            mask = self.satisfying(permission)
+        mask.flags.writeable = False
+        terms = np.sum(self._index.lengths, where=mask, dtype=np.int64)
+        return Visible(mask, int(np.count_nonzero(mask)), int(terms))
+
+    def satisfying(self, predicate: Predicate) -> Mask:
+        """Where a predicate without words is true."""
+        return self._where(*to_sql(predicate, self._columns.__getitem__))
+
+    def unknown(self, predicate: Predicate) -> Mask:
+        """Where a predicate without words is unknown."""
+        sql, values = to_sql(predicate, self._columns.__getitem__)
+        nulls = " OR ".join(f"{self._columns[name]} IS NULL" for name in predicate.fields())
+        return self._where(f"({nulls}) AND ({sql}) IS NULL", values)  # what is null nowhere need not be evaluated
+
+    def null(self, name: str) -> Mask:
+        """Where the field has no value."""
+        return self._where(f"{self._columns[name]} IS NULL", [])
+
+    def _where(self, condition: str, values: Sequence[object]) -> Mask:
+        found = self._lookup.connection.arrays(
+            f"SELECT d.content FROM documents d WHERE {LIVE} AND ({condition})", [*self._lookup.live, *values]
+        )
+        return self._index.spread(found["content"])
