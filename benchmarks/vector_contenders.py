@@ -105,7 +105,7 @@ def scanned(block: Block) -> list[NDArray[Any]]:
     codes = block.codes
     if codes is None:
         return [block.vectors]
-    return [codes.leading, codes.leading_step, codes.leading_residual, codes.remainder]
+    return [codes.leading, codes.lengths]
 
 
 def numpy_scan(files: Files) -> Contender:
