@@ -9,7 +9,7 @@ that a contender finds; a row is right if it scores as high as the k-th of the c
 ranking and its ties to the row, or the benchmark stops. `ratio`: the contender's median over ours, so that above 1 is
 slower. `reading` adds up as many bytes as ours reads of every row. `peak_mb`: the most memory (VmHWM) of a process of
 its own that loads the contender's index and asks three questions, or makes the codes; pages of memory-mapped files
-count, and so does compiling our kernels if it is the first time.
+count. Our kernels are compiled beforehand.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from rich.table import Table  # noqa: E402
 
 import realistic  # noqa: E402
 import vector_contenders as field  # noqa: E402
-from holdstill.ranking import codes, dense, grid, ranks  # noqa: E402
+from holdstill.ranking import codes, compiled, dense, grid, ranks  # noqa: E402
 
 OURS, EVERY_ROW, IN_NUMPY, READING = "holdstill", "our scan of all", "our numpy path", "reading"
 FLAT, HNSW, DUCKDB = "faiss flat", "faiss HNSW", "DuckDB"
@@ -109,6 +109,8 @@ def main() -> None:
     arguments = parser.parse_args()
     if unknown := set(filter(None, arguments.only.split(","))) - set(MAKERS):
         parser.error(f"--only {', '.join(unknown)}: there are {', '.join(MAKERS)}")
+    if fault := compiled.warm(lambda _, __: None).fault:
+        sys.exit(f"our kernels cannot be used: {fault}")
     real = realistic.rows(arguments.cache, arguments.data, arguments.real)
     questions = realistic.queries(arguments.cache, arguments.data, max(FEW, arguments.queries))
     cloud = realistic.Cloud(real)
