@@ -78,7 +78,7 @@ def every_row(files: Files) -> Contender:
 
     def search(asked: Asked) -> NDArray[Any]:
         scores = dense.scores([block], asked.query, asked.eligible)
-        return np.flatnonzero(asked.eligible)[ranks.top(scores, asked.k)[0]]
+        return np.flatnonzero(asked.eligible)[ranks.top(scores, asked.k)]
 
     return search
 
@@ -89,7 +89,7 @@ def in_numpy(files: Files) -> Contender:
 
     def search(asked: Asked) -> NDArray[Any]:
         rows = np.flatnonzero(asked.eligible)
-        return rows[ranks.top(dense.of_rows(vectors, asked.query, rows, None), asked.k)[0]]
+        return rows[ranks.top(dense.of_rows(vectors, asked.query, rows, None), asked.k)]
 
     return search
 

@@ -276,7 +276,7 @@ def figures(times: list[float], reference: float) -> dict[str, object]:
 def recall(scores: NDArray[np.int64], asked: field.Asked, rows: NDArray[Any], *, exact: bool) -> float:
     """The share of the first k that is among the rows. With `exact`, nothing may be missing, and nothing else there."""
     eligible = np.flatnonzero(asked.eligible)
-    right = eligible[ranks.top(scores[eligible], asked.k)[0]]
+    right = eligible[ranks.top(scores[eligible], asked.k)]
     if exact and not np.array_equal(np.sort(rows), right):
         sys.exit(f"holdstill is not exact: {sorted(set(rows.tolist()) ^ set(right.tolist()))}")
     first = min(asked.k, len(right))

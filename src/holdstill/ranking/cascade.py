@@ -28,7 +28,7 @@ from holdstill.ranking.ranks import top
 DIRECT = 3_000  #: eligible rows up to which all are scored exactly
 
 _POOL = 4  # times the depth: how many of the best bounds are scored for the floor
-_SCATTER = 8  # below one eligible row in so many, picking rows is quicker than reading all
+_SCATTER = 2  # below one eligible row in so many, picking rows is quicker than reading all
 _QUERY_STEPS = 2**15 - 1
 _ROUNDING = 2.0**11  # float32 roundings in one bound, in units of the score
 

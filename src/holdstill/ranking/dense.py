@@ -17,7 +17,6 @@ from holdstill.errors import InvariantViolated
 from holdstill.ranking import compiled
 from holdstill.ranking.codes import Codes
 
-_DENSE = 3  # above one row in so many, reading all in one stretch is quicker than picking them
 _CHUNK = 2**18  # numbers multiplied at a time: 2 MB as float64, which a core's cache holds
 
 
@@ -81,8 +80,6 @@ def of_rows(
     """The dot product of the query with each of some rows, ascending, by the compiled kernels where there are any."""
     result = np.empty(len(rows), np.int64)
     if kernels is not None:
-        if _DENSE * len(rows) > len(vectors) > len(rows):
-            return of_rows(vectors, query, np.arange(len(vectors)), kernels)[rows]
         kernels.dot_rows(vectors, query, rows, result)
         return result
     factor = query.astype(np.float64)

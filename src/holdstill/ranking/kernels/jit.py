@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+from llvmlite import ir
 from numba import types
+from numba.extending import intrinsic
 
 from holdstill.ranking import kernel_cache
 
@@ -39,3 +41,19 @@ def compiled(result: types.Type, *arguments: types.Type) -> Callable[[Kernel], K
         return cast(Kernel, kernel_cache.filed(lambda: decorate(function), result(*arguments)))
 
     return kernel
+
+
+def _prefetch(_: Any, address: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        shape = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [pointer], shape)
+        read, soon, data = number(0), number(3), number(1)
+        builder.call(function, [builder.inttoptr(arguments[0], pointer), read, soon, data])
+        return context.get_dummy_value()
+
+    return VOID(address), generate
+
+
+#: Ask memory for what stands at an address: scattered rows arrive in half the time if they are asked for ahead.
+prefetch: Any = intrinsic(_prefetch)

@@ -7,8 +7,22 @@ from typing import Any
 import numpy as np
 from numba.extending import register_jitable
 
-from holdstill.ranking.kernels.jit import BOOL, FLOAT32, INT8, INT16, INT64, UINT16, VOID, compiled, reads, writes
+from holdstill.ranking.kernels.jit import (
+    BOOL,
+    FLOAT32,
+    INT8,
+    INT16,
+    INT64,
+    UINT16,
+    VOID,
+    compiled,
+    prefetch,
+    reads,
+    writes,
+)
 
+AHEAD = 16  #: how many rows ahead memory is asked for the next one
+LINE = 64  #: bytes that memory sends at a time
 GROUP = 256  #: bounds of which the highest is kept apart, so that the best ones are found without a search of all
 
 
@@ -21,10 +35,19 @@ def _dot(rows: Any, row: Any, query: Any) -> Any:
     return total
 
 
+@register_jitable
+def _ask_for(array: Any, rows: Any, at: Any) -> None:
+    if at < len(rows):
+        begin, size = array.ctypes.data + rows[at] * array.strides[0], array.strides[0]
+        for line in range(0, size, LINE):
+            prefetch(begin + line)
+
+
 @compiled(VOID, reads(INT16, 2), reads(INT16), reads(INT64), writes(INT64))
 def dot_rows(vectors: Any, query: Any, rows: Any, scores: Any) -> None:
     """The dot product of the query with each of the rows."""
     for at in range(len(rows)):
+        _ask_for(vectors, rows, at + AHEAD)
         scores[at] = _dot(vectors, rows[at], query)
 
 
@@ -63,6 +86,8 @@ def bound_rows(leading: Any, lengths: Any, query: Any, factors: Any, rows: Any, 
     for group in range(len(peaks)):
         peak = np.float32(-np.inf)
         for at in range(group * GROUP, min(len(bounds), (group + 1) * GROUP)):
+            _ask_for(leading, rows, at + AHEAD)
+            _ask_for(lengths, rows, at + AHEAD)
             bounds[at] = _bound(leading, lengths, query, factors, rows[at])
             peak = max(peak, bounds[at])
         peaks[group] = peak
