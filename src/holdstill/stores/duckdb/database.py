@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,7 @@ def create(path: Path, fill: Callable[[Cursor], None]) -> None:
         connection = Connection(path, duckdb.connect(building / FILE))
         with closing(connection), connection.transaction() as cursor:
             cursor.execute(_TABLES)
-            cursor.execute("INSERT INTO meta VALUES ('format', ?), ('changes', 0)", [FORMAT])
+            cursor.execute("INSERT INTO meta VALUES ('format', ?)", [FORMAT])
             fill(cursor)
         building.rename(path)
     except OSError as error:
@@ -212,11 +213,24 @@ def insert(cursor: Cursor, table: str, types: Sequence[str], rows: Sequence[Sequ
         cursor.execute(f"INSERT INTO {table} SELECT {values}", columns)
 
 
-_locks: dict[Path, threading.RLock] = {}
-_locks_guard = threading.Lock()
+@dataclass(eq=False, slots=True)
+class Shared:
+    """What the handles of this process on one collection share; no other process has it open while one can write.
+
+    Attributes:
+        lock: taken before writing.
+        changes: how often a change was attempted; what was read before the last one may be out of date.
+    """
+
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    changes: int = 0
 
 
-def writer_lock(path: Path) -> threading.RLock:
-    """The lock that every handle of this process takes before it writes to the collection."""
-    with _locks_guard:
-        return _locks.setdefault(path.resolve(), threading.RLock())
+_shared: dict[Path, Shared] = {}
+_shared_guard = threading.Lock()
+
+
+def shared(path: Path) -> Shared:
+    """What every handle of this process on the collection is given."""
+    with _shared_guard:
+        return _shared.setdefault(path.resolve(), Shared())

@@ -42,7 +42,7 @@ class DuckDBStore:
     def __init__(self, path: Path, lock_timeout: float) -> None:
         self._path = path
         self._connection, self._writable = database.connect(path, lock_timeout)
-        self._lock = database.writer_lock(path)
+        self._shared = database.shared(path)
         self._reload = threading.Lock()
         self._mended: list[str] = []  # what was rebuilt since the last check
         self._state: _State | None = None
@@ -71,13 +71,11 @@ class DuckDBStore:
         return self._current().snapshot
 
     def _current(self) -> _State:
-        with self._connection.reading() as cursor:
-            changes = rows.scalar(cursor, "SELECT value FROM meta WHERE key = 'changes'")
         state = self._state
-        if state is not None and state.changes == changes:
+        if state is not None and state.changes == self._shared.changes:
             return state
         with self._reload:
-            if self._state is None or self._state.changes != changes:
+            if self._state is None or self._state.changes != self._shared.changes:
                 torn: dict[Entry, Arrays] = {}
                 self._state = self._load(torn)
                 if self._save(torn):
@@ -86,6 +84,7 @@ class DuckDBStore:
 
     def _load(self, torn: dict[Entry, Arrays]) -> _State:
         """The newest commit; segments that had to be made again are put into `torn`."""
+        changes = self._shared.changes  # before reading, so that a change made meanwhile is noticed
         with self._connection.transaction() as cursor:
             generation = rows.read_generation(cursor)
             schema = rows.read_schema(cursor)
@@ -100,7 +99,7 @@ class DuckDBStore:
                 index=Index(tuple(self._open(cursor, entry, generation, torn) for entry in listed)),
                 connection=self._connection,
             )
-            return _State(rows.scalar(cursor, "SELECT value FROM meta WHERE key = 'changes'"), snapshot, tuple(listed))
+            return _State(changes, snapshot, tuple(listed))
 
     def _open(self, cursor: Cursor, entry: Entry, generation: Generation, torn: dict[Entry, Arrays]) -> Arrays:
         """The segment's arrays: those on disk, or, where they are torn, the same ones made again."""
@@ -115,7 +114,7 @@ class DuckDBStore:
 
         A writer at work is not waited for: it may be waiting for this very thread.
         """
-        if not torn or not self._writable or not self._lock.acquire(blocking=False):
+        if not torn or not self._writable or not self._shared.lock.acquire(blocking=False):
             return False
         changed = False
         try:
@@ -127,7 +126,7 @@ class DuckDBStore:
                 self._sweep()
             return changed
         finally:
-            self._lock.release()
+            self._shared.lock.release()
 
     # -- writing ---------------------------------------------------------------------------------
 
@@ -136,7 +135,7 @@ class DuckDBStore:
         """See `holdstill.stores.base.Store.writing`."""
         if not self._writable:
             raise NotWritable(f"{self._path} cannot be written", field="path", hint="Check its owner and permissions")
-        with self._lock:
+        with self._shared.lock:
             yield
 
     def put(self, documents: Sequence[PreparedDocument], progress: Progress | None = None) -> int:
@@ -228,13 +227,15 @@ class DuckDBStore:
     @contextmanager
     def _change(self, commit: int | None = None, kind: str = "") -> Iterator[Cursor]:
         """One transaction that changes the collection, and is a commit if it has a number."""
-        with self._connection.transaction() as cursor:
-            cursor.execute("UPDATE meta SET value = value + 1 WHERE key = 'changes'")
-            if commit is not None:
-                generation = rows.scalar(cursor, "SELECT max(generation) FROM generations")
-                now = datetime.now(UTC).replace(tzinfo=None)  # fixed: shown in the history, never in a result
-                cursor.execute("INSERT INTO commits VALUES (?, ?, ?, ?)", [commit, generation, kind, now])
-            yield cursor
+        try:
+            with self._connection.transaction() as cursor:
+                if commit is not None:
+                    generation = rows.scalar(cursor, "SELECT max(generation) FROM generations")
+                    now = datetime.now(UTC).replace(tzinfo=None)  # fixed: shown in the history, never in a result
+                    cursor.execute("INSERT INTO commits VALUES (?, ?, ?, ?)", [commit, generation, kind, now])
+                yield cursor
+        finally:
+            self._shared.changes += 1  # also where Ctrl-C came after the commit
 
     def _sweep(self) -> None:
         with self._connection.reading() as cursor:
