@@ -61,7 +61,10 @@ def cases(draw: st.DrawFn):
     ]
     seed = draw(st.integers(0, 2**32 - 1))
     draws = np.random.default_rng(seed)
-    eligible = draws.random(len(vectors)) < draw(st.sampled_from([0.0, 0.05, 0.3, 1.0]))
+    share = draw(st.sampled_from([0.0, 0.05, 0.3, 0.6, 1.0]))
+    eligible = draws.random(len(vectors)) < share
+    if draw(st.booleans()):  # in one stretch, as documents of one kind are that were added together
+        eligible = np.roll(np.arange(len(vectors)) < share * len(vectors), draw(st.integers(0, len(vectors))))
     name = draw(st.sampled_from(["row", "opposite", *FAMILIES]))
     if name in ("row", "opposite"):
         query = vectors[draws.integers(len(vectors))] * np.int16(1 if name == "row" else -1)
@@ -125,6 +128,20 @@ def test_what_is_allowed_for_all_rows_covers_the_rounded_query_and_the_axes(case
         assert on_axes**2 >= sum(value * value for value in projected)
         there = [sum(axis[at] * value for axis, value in zip(axes, projected, strict=True)) for at in range(len(query))]
         assert lost**2 >= sum((q - value) ** 2 for q, value in zip(query.tolist(), there, strict=True))
+
+
+@pytest.mark.parametrize("pool", [1, 4])
+def test_eligible_rows_that_stand_together_set_the_floor_alone(pool, monkeypatch):
+    """Whole groups hold no eligible row, and what is in them scores higher than all that is eligible."""
+    monkeypatch.setattr(cascade, "_POOL", pool)
+    vectors = to_grid(np.random.default_rng(8).normal(size=(5000, 48)) / (1 + np.arange(48)))
+    query = to_grid([[1.0, *[0.01] * 47]])[0]
+    vectors = vectors[np.argsort(vectors.astype(np.int64) @ query.astype(np.int64))]  # the best last
+    block = Block(0, vectors, codes.code(vectors, np.eye(48)[:16]))
+    for eligible in (np.arange(5000) < 2600, np.arange(5000) % 2500 < 1300, np.abs(np.arange(5000) - 2500) < 1280):
+        for depth in (1, 2, 3, 4, 5, 9, 10, 11, 12, 13, 19, 20, 21, 24, 25, 100):
+            rows, scores = cascade.nearest([block], query, eligible, depth)
+            assert (rows.tolist(), scores.tolist()) == plain(vectors, query, eligible, depth)
 
 
 @pytest.mark.parametrize("name", FAMILIES)

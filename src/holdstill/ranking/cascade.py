@@ -150,13 +150,20 @@ def _question(query: NDArray[np.int16], codes: Codes) -> tuple[NDArray[np.int16]
 
 
 def _best(bounds: NDArray[np.float32], peaks: NDArray[np.float32], count: int, size: int) -> Rows:
-    """`count` or more of the best bounds, from the groups of the highest peaks, `size` bounds each."""
-    if len(peaks) < count:
-        return np.argpartition(bounds, len(bounds) - count)[len(bounds) - count :]
-    least = _largest(peaks, count)
-    members = (np.flatnonzero(peaks >= least)[:, np.newaxis] * size + np.arange(size)).ravel()
+    """`count` or more of the best bounds, from the groups of the highest peaks, `size` bounds each.
+
+    Groups without an eligible row have a peak of minus infinity, and are never opened.
+    """
+    opened = np.flatnonzero(peaks > -np.inf)
+    least = np.float32(-np.inf)
+    if len(opened) > count:
+        least = _largest(peaks, count)
+        opened = np.flatnonzero(peaks >= least)
+    members = (opened[:, np.newaxis] * size + np.arange(size)).ravel()
     members = members[members < len(bounds)]
-    found: Rows = members[bounds[members] >= least]
+    values = bounds[members]
+    kept = np.flatnonzero(values >= least) if least > -np.inf else np.argpartition(values, len(values) - count)[-count:]
+    found: Rows = members[kept]
     return found
 
 
