@@ -11,7 +11,6 @@ before it, which the maximum shows. `written` is how much of the index an append
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import tempfile
 import time
@@ -22,11 +21,10 @@ import hybrid  # first: it sets what the libraries read when they are imported
 # isort: split
 
 import numpy as np
-from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table
 
 import holdstill
+from reporting import report
 
 APPENDED = 1_000
 
@@ -47,9 +45,7 @@ def main() -> None:
         line(case, "building", [building], building),
         line(case, f"appending {APPENDED:,}", spent, building) | {"written_mb": statistics.median(written)},
     ]
-    Console().print(table(lines))
-    if arguments.json is not None:
-        arguments.json.write_text("".join(json.dumps(each) + "\n" for each in lines))
+    report(lines, ("median_ms", "min_ms", "max_ms", "written_mb", "ratio"), "to building", arguments.json)
 
 
 def appended(
@@ -78,14 +74,6 @@ def line(case: str, contender: str, seconds: list[float], building: float) -> di
         "recall": None,
         "ratio": round(statistics.median(seconds) / building, 5),
     }
-
-
-def table(lines: list[dict[str, object]]) -> Table:
-    columns = ("case", "contender", "median_ms", "min_ms", "max_ms", "written_mb", "ratio")
-    shown = Table(*columns)
-    for each in lines:
-        shown.add_row(*(str(each.get(column, "")) for column in columns))
-    return shown
 
 
 if __name__ == "__main__":

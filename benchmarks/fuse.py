@@ -11,7 +11,6 @@ reference's. Ratios are the reference's median over the contender's, so that abo
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import tempfile
@@ -26,10 +25,9 @@ for setting in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):  # they would stand fo
 
 import duckdb  # noqa: E402
 import numpy as np  # noqa: E402
-from rich.console import Console  # noqa: E402
-from rich.table import Table  # noqa: E402
 
 import holdstill  # noqa: E402
+from reporting import installed, report  # noqa: E402
 
 COSINE = "array_cosine_similarity(vec, [1.0, 0.0]::FLOAT[2])"
 RANKS = ["bm25_rank=bm25_raw desc", f"vector_rank={COSINE} desc"]
@@ -63,9 +61,8 @@ def main() -> None:
         for case, top in (("full", None), ("top 20", 20)):
             lines += measure(case, contenders(connection, top), arguments)
         lines.append(rounding(connection, arguments.rows))
-    Console().print(table(lines))
-    if arguments.json is not None:
-        arguments.json.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    figures = ("median_ms", "min_ms", "max_ms", "ratio", "rows_moved", "distinct_scores")
+    report(lines, figures, "the reference SQL's median over the contender's; above 1 is faster", arguments.json)
 
 
 def made(path: Path, rows: int, ids: str) -> duckdb.DuckDBPyConnection:
@@ -98,10 +95,10 @@ def contenders(connection: duckdb.DuckDBPyConnection, top: int | None) -> dict[s
         "SQL without the join": lambda: connection.sql(WITHOUT_JOIN + limit).fetchnumpy(),
         "only reading the values": lambda: connection.sql(READ).fetchnumpy(),
     }
-    try:
-        import polars
-    except ImportError:
+    if not installed({"polars": "polars"}):
         return found
+    import polars
+
     frame = polars.DataFrame(dict(connection.sql(READ).fetchnumpy()))
     return found | {"polars, values in memory": lambda: in_polars(frame, top)}
 
@@ -169,14 +166,6 @@ def rounding(connection: duckdb.DuckDBPyConnection, rows: int) -> dict[str, obje
         "distinct_scores": len(np.unique(rounded.scores)),
         "rows_moved": int(np.count_nonzero(exact.ids != rounded.ids)),
     }
-
-
-def table(lines: list[dict[str, object]]) -> Table:
-    columns = ("case", "contender", "median_ms", "min_ms", "max_ms", "ratio", "rows_moved", "distinct_scores")
-    shown = Table(*columns)
-    for line in lines:
-        shown.add_row(*("" if line.get(column) is None else str(line[column]) for column in columns))
-    return shown
 
 
 if __name__ == "__main__":

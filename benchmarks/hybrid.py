@@ -18,7 +18,6 @@ are a contender's median over that of the whole call: above 1 is slower than hol
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import statistics
@@ -38,15 +37,14 @@ for library in ("OPENBLAS", "OMP", "NUMBA"):
 import duckdb  # noqa: E402
 import numpy as np  # noqa: E402
 import pyarrow as pa  # noqa: E402
-from rich.console import Console  # noqa: E402
 from rich.progress import Progress  # noqa: E402
-from rich.table import Table  # noqa: E402
 
 import holdstill  # noqa: E402
 from holdstill import search as searching  # noqa: E402
 from holdstill.ranking import compiled  # noqa: E402
 from holdstill.stores.duckdb.segment import terms_of  # noqa: E402
 from holdstill.stores.duckdb.snapshot import DuckDBSnapshot  # noqa: E402
+from reporting import report  # noqa: E402
 
 DIMENSIONS = 384
 CENTRES = 1000
@@ -91,9 +89,8 @@ def main() -> None:
         for rows in arguments.rows:
             with collection_of(arguments.keep or Path(folder), rows) as collection:
                 lines += measure(collection, rows, timed, arguments)
-    Console().print(table(lines))
-    if arguments.json is not None:
-        arguments.json.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    figures = ("median_ms", "min_ms", "max_ms", "recall", "ratio")
+    report(lines, figures, "over the median of the whole call; above 1 is slower than holdstill", arguments.json)
 
 
 # -- the collection ------------------------------------------------------------------------------
@@ -330,13 +327,6 @@ def described(case: str, spent: dict[str, list[float]], recall: float) -> Iterat
             "recall": round(recall, 3) if name == "DuckDB SQL" else None,
             "ratio": round(statistics.median(times) / whole, 2),
         }
-
-
-def table(lines: list[dict[str, object]]) -> Table:
-    made = Table(*lines[0])
-    for line in lines:
-        made.add_row(*("" if value is None else str(value) for value in line.values()))
-    return made
 
 
 if __name__ == "__main__":

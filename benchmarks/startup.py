@@ -11,7 +11,6 @@ Ratios are the median over that of `import numpy`, in the same run: they hold on
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import resource
 import statistics
@@ -25,12 +24,11 @@ for setting in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):  # they would stand fo
     os.environ.pop(setting, None)
 
 import numpy as np  # noqa: E402
-from rich.console import Console  # noqa: E402
 from rich.progress import track  # noqa: E402
-from rich.table import Table  # noqa: E402
 
 import holdstill as hs  # noqa: E402
 from holdstill.embedding.minilm import MINILM  # noqa: E402
+from reporting import report
 
 SMALL = 5_000
 WORDS = 30  # in a passage
@@ -52,9 +50,7 @@ def main() -> None:
             for case, contender, spent in measure(collections, Path(folder) / f"cache-{run}"):
                 measured.setdefault((case, contender), []).append(spent)
     lines = list(described(measured))
-    Console().print(table(lines))
-    if arguments.json is not None:
-        arguments.json.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    report(lines, ("median_ms", "min_ms", "max_ms", "ratio"), "over importing numpy", arguments.json)
 
 
 def made(path: Path, rows: int) -> Path:
@@ -68,8 +64,8 @@ def made(path: Path, rows: int) -> Path:
 
 
 def measure(collections: list[Path], cache: Path) -> Iterator[tuple[str, str, float]]:
-    yield "", "import numpy", seconds(cache, "-c", "import numpy")
-    yield "", "holdstill --help", seconds(cache, "-m", "holdstill.cli", "--help")
+    yield "any", "import numpy", seconds(cache, "-c", "import numpy")
+    yield "any", "holdstill --help", seconds(cache, "-m", "holdstill.cli", "--help")
     for path in collections:
         case = f"{int(path.stem):,} passages"
         search = ("-m", "holdstill.cli", "search", str(path), "w17 w300 and words that nobody wrote")
@@ -88,7 +84,7 @@ def seconds(cache: Path, *words: str, **settings: str) -> float:
 
 
 def described(measured: Measured) -> Iterator[dict[str, object]]:
-    reference = statistics.median(measured["", "import numpy"])
+    reference = statistics.median(measured["any", "import numpy"])
     for (case, contender), times in measured.items():
         yield {
             "case": case,
@@ -99,14 +95,6 @@ def described(measured: Measured) -> Iterator[dict[str, object]]:
             "recall": None,
             "ratio": round(statistics.median(times) / reference, 2),
         }
-
-
-def table(lines: list[dict[str, object]]) -> Table:
-    columns = ("case", "contender", "median_ms", "min_ms", "max_ms", "ratio")
-    shown = Table(*columns)
-    for line in lines:
-        shown.add_row(*(str(line[column]) for column in columns))
-    return shown
 
 
 if __name__ == "__main__":

@@ -15,8 +15,6 @@ count. Our kernels are compiled beforehand.
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import json
 import multiprocessing
 import os
 import statistics
@@ -37,11 +35,11 @@ for setting in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):  # they would stand fo
 import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 from rich.console import Console  # noqa: E402
-from rich.table import Table  # noqa: E402
 
 import realistic  # noqa: E402
 import vector_contenders as field  # noqa: E402
 from holdstill.ranking import codes, compiled, dense, grid, ranks  # noqa: E402
+from reporting import installed, report  # noqa: E402
 
 OURS, EVERY_ROW, IN_NUMPY, READING = "holdstill", "our scan of all", "our numpy path", "reading"
 FLAT, HNSW, DUCKDB = "faiss flat", "faiss HNSW", "DuckDB"
@@ -66,15 +64,7 @@ HUNDREDTH = 100
 CACHE = 2**26  # bytes: more than a processor's cache holds
 QUANTILES, SAMPLE = (5, 25, 50, 75, 95), 200  # of the cosines of so many rows with their nearest
 Result = TypeVar("Result")
-FIGURES = {
-    "median_ms": "CPU ms",
-    "min_ms": "min",
-    "max_ms": "max",
-    "recall": "recall",
-    "ratio": "ratio",
-    "bytes_per_vector": "bytes",
-    "peak_mb": "peak MB",
-}
+FIGURES = ("median_ms", "min_ms", "max_ms", "recall", "ratio", "bytes_per_vector", "peak_mb")
 
 
 @dataclass(frozen=True)
@@ -109,6 +99,8 @@ def main() -> None:
     arguments = parser.parse_args()
     if unknown := set(filter(None, arguments.only.split(","))) - set(MAKERS):
         parser.error(f"--only {', '.join(unknown)}: there are {', '.join(MAKERS)}")
+    if arguments.rows // 5 <= compiled.LARGE:
+        parser.error(f"--rows: more than {5 * compiled.LARGE:,}, for the kernels to serve a fifth of them")
     if fault := compiled.warm(lambda _, __: None).fault:
         sys.exit(f"our kernels cannot be used: {fault}")
     real = realistic.rows(arguments.cache, arguments.data, arguments.real)
@@ -118,9 +110,7 @@ def main() -> None:
     for dimensions in map(int, arguments.dimensions.split(",")):
         with tempfile.TemporaryDirectory() as folder:
             lines += measured(arguments, cloud, questions, dimensions // realistic.DIMENSIONS, Path(folder))
-    Console().print(*tables(lines))
-    if arguments.json is not None:
-        arguments.json.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    report(lines, FIGURES, "over holdstill's median; above 1 is slower than holdstill", arguments.json)
 
 
 def measured(
@@ -135,12 +125,14 @@ def measured(
     count = arguments.rows if narrow else arguments.rows // 5
     dimensions = times * realistic.DIMENSIONS
     about: dict[str, object] = {"rows": count, "dimensions": dimensions}
+    title = f"{count:,} x {dimensions}"
     path = arguments.cache / f"rows-{count}x{dimensions}-{len(cloud.real)}.npy"
     kept = arguments.cache / f"hnsw-{field.LINKS}-{field.CONSTRUCTION}-{path.stem}.faiss"
     files = field.Files(path, folder, kept)
     rows = realistic.grid_rows(path, cloud, count, times)
     queries = grid.to_grid(cloud.widened(questions, times, np.random.default_rng(realistic.SEED + 1)))
-    yield about | apart(coded, files)
+    made = apart(coded, files)
+    yield about | made | {"case": f"{title}, {made['case']}"}
     names = chosen(arguments.only, narrow)
     peaks = {name: apart(loaded, name, files, queries[:3]) for name in names}
     sizes = {name: {"bytes_per_vector": bytes_of(name, files), "peak_mb": peaks[name]} for name in names}
@@ -151,13 +143,13 @@ def measured(
     for case in setting.filters:
         for k in (10, 100) if narrow else (10,):
             for name, line in compared(setting, found, case, k, arguments.runs):
-                yield about | line | sizes[name]
+                yield about | line | sizes[name] | {"case": f"{title}, {case}, k = {k}"}
 
 
 def chosen(only: str, narrow: bool) -> list[str]:
     wanted = {OURS, *(only.split(",") if only else MAKERS)}
     possible = [name for name in MAKERS if narrow or name not in ONLY_NARROW]
-    return [name for name in possible if name in wanted and importlib.util.find_spec(MODULES.get(name, "numpy"))]
+    return installed({name: MODULES.get(name, "numpy") for name in possible if name in wanted})
 
 
 def likeness(cloud: realistic.Cloud, rows: NDArray[np.int16], questions: NDArray[np.float32], setting: Setting) -> str:
@@ -281,20 +273,6 @@ def recall(scores: NDArray[np.int64], asked: field.Asked, rows: NDArray[Any], *,
         sys.exit(f"holdstill is not exact: {sorted(set(rows.tolist()) ^ set(right.tolist()))}")
     first = min(asked.k, len(right))
     return min(first, len(np.intersect1d(rows, right))) / first
-
-
-def tables(lines: list[dict[str, object]]) -> Iterator[Table]:
-    """One for each case."""
-    shown: dict[str, Table] = {}
-    for line in lines:
-        title = f"{line['rows']:,} x {line['dimensions']}, {line['case']}" + (f", k = {line['k']}" if line["k"] else "")
-        if title not in shown:
-            shown[title] = Table("contender", title=title, title_justify="left")
-            for heading in FIGURES.values():
-                shown[title].add_column(heading, justify="right")
-        values = ("" if line.get(figure) is None else f"{line[figure]:,}" for figure in FIGURES)
-        shown[title].add_row(str(line["contender"]), *values)
-    yield from shown.values()
 
 
 if __name__ == "__main__":

@@ -43,10 +43,10 @@ for setting in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):  # they would stand fo
 
 import numpy as np  # noqa: E402
 from rich.console import Console  # noqa: E402
-from rich.table import Table  # noqa: E402
 
 from holdstill.ranking import bm25, compiled  # noqa: E402
 from holdstill.stores.duckdb.index import Index  # noqa: E402
+from reporting import installed, report  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 SEED = 20_240_601
@@ -81,6 +81,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--json", type=Path, default=None, help="also write a line for each case and contender")
     arguments = parser.parse_args()
+    if fault := compiled.warm(lambda _, __: None).fault:
+        sys.exit(f"the compiled kernels cannot be used: {fault}")
     console = Console()
     texts = made(arguments.rows)
     console.print(
@@ -89,16 +91,18 @@ def main() -> None:
     draws = np.random.default_rng(SEED + 1)
     queries = [asked(texts, draws) for _ in range(arguments.queries)]
     filters = {"unfiltered": np.ones(arguments.rows, np.bool_), "1%": draws.random(arguments.rows) < 0.01}
-    makers = [holdstill(Index((segment(texts),))), tantivy(texts, filters["1%"]), bm25s(texts)]
+    made_by = {"tantivy": tantivy, "bm25s": bm25s}
+    peers = [made_by[name] for name in installed({name: name for name in made_by})]
+    makers = [holdstill(Index((segment(texts),))), *(peer(texts, filters["1%"]) for peer in peers)]
     lines = []
     for case, mask in filters.items():
         contenders = {name: run for maker in makers for name, run in maker(mask).items()}
         for query in queries[:: max(1, len(queries) // 5)]:
             assert contenders["holdstill"](query) == by_definition(texts, query, mask)
         lines += [{"rows": arguments.rows, **line} for line in measure(case, contenders, queries, arguments.runs)]
-    console.print(table(lines))
-    if arguments.json is not None:
-        arguments.json.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    figures = ("median_ms", "min_ms", "max_ms", "mean_ms", "recall", "ratio")
+    meaning = "tantivy's median over the contender's; above 1 is faster" if tantivy in peers else "none without tantivy"
+    report(lines, figures, meaning, arguments.json)
 
 
 # -- texts ---------------------------------------------------------------------------------------
@@ -213,7 +217,7 @@ def tantivy(texts: Texts, part: np.ndarray) -> Maker:
     }
 
 
-def bm25s(texts: Texts) -> Maker:
+def bm25s(texts: Texts, _: np.ndarray) -> Maker:
     import bm25s as library
 
     numbers = {word: number for number, word in enumerate(texts.vocabulary)}
@@ -271,6 +275,7 @@ def measure(
                 if not run:
                     recall[name] += len(ours[at] & set(found[:TOP])) / max(1, min(TOP, len(ours[at]))) / len(queries)
     spent = {name: np.median(times[1:], axis=0).tolist() for name, times in taken.items()}
+    reference = statistics.median(spent["tantivy"]) if "tantivy" in spent else None
     for name, times in spent.items():
         yield {
             "case": case,
@@ -280,16 +285,10 @@ def measure(
             "max_ms": round(max(times), 3),
             "mean_ms": round(statistics.mean(times), 3),
             "recall": round(recall[name], 3),
-            "ratio": round(statistics.median(spent["tantivy"]) / statistics.median(times), 2),
+            "ratio": round(reference / statistics.median(times), 2) if reference else None,
+            if "tantivy" in spent
+            else None,
         }
-
-
-def table(lines: list[dict[str, object]]) -> Table:
-    columns = ("case", "contender", "median_ms", "min_ms", "max_ms", "mean_ms", "recall", "ratio")
-    shown = Table(*columns)
-    for line in lines:
-        shown.add_row(*(str(line[column]) for column in columns))
-    return shown
 
 
 if __name__ == "__main__":

@@ -21,13 +21,13 @@ LARGE = 20_000  #: rows above which compiled kernels are worth loading
 
 _LOG = logging.getLogger("holdstill")
 _COMPILING = (
-    "compiling what makes searches of more than 20,000 passages fast: once for this machine and version, about 15 "
-    "seconds of processor time. Until then searches are slower, with the same answers. It goes on in the background, "
-    "and this process does not end before; `holdstill doctor --warm` does it ahead"
+    "compiling what makes searches of more than 20,000 passages fast: once for this machine and version, some seconds "
+    "of processor time. Until then numpy searches, with the same answers. It goes on in the background, and this "
+    "process does not end before; `holdstill doctor --warm` does it ahead"
 )
 _UNUSABLE = (
     "searches of more than 20,000 passages are slower than need be in this process, with the same answers: the "
-    "compiled kernels cannot be used: %s. `holdstill doctor --warm` tries again"
+    "compiled kernels cannot be used: %s. `holdstill doctor --warm` tries again, and NUMBA_DISABLE_JIT=1 does without"
 )
 
 Progress = Callable[[int, int], None]
@@ -109,6 +109,7 @@ class _Process:
             if cache.PACKAGE in sys.modules or cache.is_complete(folder):
                 self._kernels = cache.load(folder)
                 return
+            cache.require_writable(folder)
         except Exception as error:  # noqa: BLE001 - what numba and its libraries raise has no common type
             _LOG.warning(_UNUSABLE, _reason(error))
             return

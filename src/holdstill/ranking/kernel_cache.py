@@ -28,8 +28,10 @@ config: Any = numba.config  # its variables are set when it is imported
 
 PACKAGE = "holdstill.ranking.kernels"
 UNUSED_FOR = 30 * 24 * 3600  #: seconds after which a folder that no process used is removed
+UNFINISHED_FOR = 3600  #: seconds after which a folder is removed that was not completed
 
 _SOURCES = sorted((Path(__file__).parent / "kernels").glob("*.py"))
+_UNFINISHED = "part-"
 _CONTENTS = "contents"  # the file that lists the others
 _filing: tuple[Path, Callable[[], None]] | None = None  # where kernels go that are decorated now, and who is told
 
@@ -94,9 +96,23 @@ def load(folder: Path) -> ModuleType:
     try:
         with _filed_in(folder, lambda: None):
             return importlib.import_module(PACKAGE)
+    except OSError:  # it cannot be read or written by this user, and may be whole
+        raise
     except Exception:
         _remove(folder)
         raise
+
+
+def require_writable(folder: Path) -> None:
+    """Make sure that the folder can be made.
+
+    Raises:
+        OSError: it cannot.
+    """
+    parent = folder.parent
+    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise PermissionError(f"{parent} cannot be written")
 
 
 def make(folder: Path, progress: Callable[[int, int], None]) -> ModuleType:
@@ -113,8 +129,8 @@ def make(folder: Path, progress: Callable[[int, int], None]) -> ModuleType:
     """
     for name in [name for name in sys.modules if name.startswith(PACKAGE)]:
         del sys.modules[name]  # left by an import that failed: it would not be compiled again
-    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    part = Path(tempfile.mkdtemp(prefix="part-", dir=folder.parent))
+    require_writable(folder)
+    part = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=folder.parent))
     try:
         with _filed_in(part, _counting(progress)):
             kernels = importlib.import_module(PACKAGE)
@@ -146,7 +162,8 @@ def _sweep(parent: Path) -> None:
     """Remove what other versions left behind, and what was never completed."""
     with suppress(OSError):
         for other in parent.iterdir():
-            if time.time() - other.stat().st_mtime > UNUSED_FOR:
+            kept_for = UNFINISHED_FOR if other.name.startswith(_UNFINISHED) else UNUSED_FOR
+            if time.time() - other.stat().st_mtime > kept_for:
                 _remove(other)
 
 
