@@ -24,11 +24,12 @@ for setting in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):  # they would stand fo
     os.environ.pop(setting, None)
 
 import numpy as np  # noqa: E402
+from rich.console import Console  # noqa: E402
 from rich.progress import track  # noqa: E402
 
 import holdstill as hs  # noqa: E402
 from holdstill.embedding.minilm import MINILM  # noqa: E402
-from reporting import report
+from reporting import report  # noqa: E402
 
 SMALL = 5_000
 WORDS = 30  # in a passage

@@ -286,8 +286,6 @@ def measure(
             "mean_ms": round(statistics.mean(times), 3),
             "recall": round(recall[name], 3),
             "ratio": round(reference / statistics.median(times), 2) if reference else None,
-            if "tantivy" in spent
-            else None,
         }
 
 

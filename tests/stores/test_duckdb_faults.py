@@ -259,7 +259,15 @@ def another_kind(path: Path) -> None:
     segment_files(path)[0].write_bytes(b"PK\x03\x04" * (segment_files(path)[0].stat().st_size // 4))
 
 
-DAMAGES = [lose_the_folder, lose_one, empty_one, cut_one, lengthen_one, swap_two, of_another_commit, another_kind]
+def of_an_earlier_layout(path: Path) -> None:
+    file = segment_files(path)[0]
+    file.write_bytes(b"HOLDSEG1" + file.read_bytes()[8:])
+
+
+DAMAGES = [
+    lose_the_folder, lose_one, empty_one, cut_one, lengthen_one, swap_two, of_another_commit, another_kind,
+    of_an_earlier_layout,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -329,7 +337,7 @@ def test_a_flipped_bit_of_any_array_is_found_by_the_check(closed: tuple[Path, An
             assert "does not match its checksum; rebuilt from the database" in found
             assert whole_answer(collection, *QUESTIONS) == answers
             assert [file.read_bytes() for file in segment_files(path)] == files
-    assert len(loaded) == 10
+    assert len(loaded) == 12
 
 
 def test_what_a_killed_writer_left_is_swept_and_never_written_over(

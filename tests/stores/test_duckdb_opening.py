@@ -107,14 +107,16 @@ def expected(kept: Path) -> Any:
 
 
 def test_a_collection_of_format_1_opens_and_answers_as_it_did(kept: Path) -> None:
-    for _ in range(2):
+    for layout in ("earlier", "present"):
         with hs.open(kept) as collection:
             assert collection.info(operator=True).format == 1
             given = json.loads(json.dumps(build_format_1.answers(collection)))
             assert len(given) == len(expected(kept))
             for answer, before in zip(given, expected(kept), strict=True):
                 assert {key: answer[key] for key in before} == before
-            collection.check(operator=True)
+            found = collection.check(operator=True)
+            assert len(found) == (2 if layout == "earlier" else 0)
+            assert all("of an earlier layout; rebuilt from the database" in each for each in found)
 
 
 def test_a_collection_of_format_1_can_be_written_to(kept: Path) -> None:
@@ -235,13 +237,22 @@ def test_nor_need_its_writer_have_closed_it(path: Path, public: Path) -> None:
     assert as_nobody(copy)["digest"] == digest
 
 
-def test_an_index_that_is_torn_and_cannot_be_written_is_made_again_in_memory(path: Path, public: Path) -> None:
+@pytest.mark.parametrize("layout", [None, b"HOLDSEG1"], ids=["missing", "earlier"])
+def test_an_index_that_is_torn_and_cannot_be_written_is_made_again_in_memory(
+    path: Path, public: Path, layout: bytes | None
+) -> None:
     with hs.open(path) as collection:
         digest = collection.search("common only3", where="n > 1").digest
     copy = Path(shutil.copytree(path, public / "a.hs"))
-    shutil.rmtree(copy / "index")
+    for file in (copy / "index").iterdir():
+        if layout is None:
+            file.unlink()
+        else:
+            file.write_bytes(layout + file.read_bytes()[8:])
     protect(public)
+    before = contents(copy)
     assert as_nobody(copy)["digest"] == digest
+    assert contents(copy) == before
 
 
 def test_a_directory_of_which_only_the_index_cannot_be_written(path: Path, public: Path) -> None:

@@ -16,7 +16,7 @@ import holdstill as hs
 from fakes import Hashed, vector
 from holdstill.analysis import Term
 from holdstill.stores.base import PreparedDocument, PreparedPassage
-from holdstill.stores.duckdb import arrays, segment, segments
+from holdstill.stores.duckdb import arrays, records, segment, segments
 from holdstill.stores.duckdb.index import Index
 from holdstill.stores.duckdb.segments import Entry
 
@@ -31,11 +31,16 @@ def corpora(draw: st.DrawFn, max_contents: int = 8) -> list[list[list[str]]]:
     return draw(st.lists(st.lists(passage, min_size=1, max_size=3), min_size=1, max_size=max_contents))
 
 
+def record(words: list[str]) -> bytes:
+    return records.encode("title", words[:1], None, None, "\n".join(words))
+
+
 def built(corpus: list[list[list[str]]], first: int = 0) -> Any:
     passages = [[Term(word, at, at, True) for at, word in enumerate(words)] for content in corpus for words in content]
+    shown = [record(words) for content in corpus for words in content]
     starts = np.cumsum([0] + [len(content) for content in corpus])
     vectors = np.arange(first * WIDTH, (first + len(passages)) * WIDTH, dtype=np.int16).reshape(-1, WIDTH)
-    return segment.build(passages, starts, vectors)
+    return segment.build(passages, shown, starts, vectors)
 
 
 def assert_equal(first: Any, second: Any) -> None:
@@ -69,6 +74,7 @@ def test_a_segment_holds_every_occurrence_and_nothing_else(corpus: list[list[lis
     arrays_ = built(corpus)
     assert segment.terms_of(arrays_) == sorted(word.encode() for word in expected)
     assert arrays_["lengths"].tolist() == [len(words) for words in passages]
+    assert [segment.record(arrays_, row) for row in range(len(passages))] == [record(words) for words in passages]
     index = Index((arrays_,))
     for word in WORDS:
         found = index.postings(word)
@@ -91,6 +97,9 @@ def test_segments_end_to_end_read_as_one(first: list[list[list[str]]], second: l
     assert np.array_equal(apart.starts, whole.starts)
     assert np.array_equal(apart.contents, whole.contents)
     assert np.array_equal(apart.lengths, whole.lengths)
+    shown = [whole.passage(row) for row in range(whole.rows)]
+    assert [apart.passage(row) for row in range(whole.rows)] == shown
+    assert [passage.ordinal for _, passage in shown] == [at for each in [*first, *second] for at in range(len(each))]
     for word in WORDS:
         for name in ("rows", "frequencies", "positions"):
             one, other = getattr(apart.postings(word), name), getattr(whole.postings(word), name)
@@ -216,9 +225,8 @@ def test_rebuilt_from_the_database_they_are_the_same(tmp_path: Path, embedder: A
     hostile = "NUL \x00 surrogate \ud800 \ufeff 日本語 C++ v2.14.1 running İ ß"
     with hs.create(tmp_path / "made.hs", embedder=embedder, analyser=analyser) as collection:
         collection.add([hs.Document("one", hostile, title=hostile), hs.Document("two", title="title alone")])
-        collection.add(
-            [hs.Document("many", passages=[hs.Passage(f"word{n} running", headings=["H", "S"]) for n in range(9)])]
-        )
+        parts = [hs.Passage(f"word{n}\n running", headings=["H", hostile], pages=(n + 1, 9)) for n in range(9)]
+        collection.add([hs.Document("many", passages=parts)])
         collection.add([hs.Document("one", "another text"), hs.Document("symbols", "!!! ???", title="...")])
         collection.delete(["two"])
         store = collection._store

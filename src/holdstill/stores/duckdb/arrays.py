@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MAGIC = b"HOLDSEG1"
+MAGIC = b"HOLDSEG2"
+_EARLIER = b"HOLDSEG1"  # had no records
 _PREAMBLE = len(MAGIC) + 8 + hashlib.sha256().digest_size
 _ALIGN = 64
 
@@ -27,7 +28,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class TornFile(Exception):
-    """The file is missing, short, of another commit, or damaged; it can be rebuilt from the database."""
+    """The file is missing, short, of another commit or layout, or damaged; it can be rebuilt from the database."""
 
 
 def write(path: Path, arrays: Arrays, commit: int) -> int:
@@ -114,6 +115,8 @@ def _header(path: Path, commit: int, length: int) -> tuple[dict[str, Any], int]:
             text = file.read(min(header_length, length))
     except OSError as error:
         raise TornFile(f"{path.name}: {error}") from error
+    if magic == _EARLIER:
+        raise TornFile(f"{path.name}: of an earlier layout")
     if actual != length or magic != MAGIC:
         raise TornFile(f"{path.name}: not a segment of {length} bytes")
     if hashlib.sha256(text).digest() != checksum:

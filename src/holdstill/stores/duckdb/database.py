@@ -219,7 +219,7 @@ class Shared:
 
     Attributes:
         lock: taken before writing.
-        changes: how often a change was attempted; what was read before the last one may be out of date.
+        changes: how many changes were made, or may have been; what was read before the last one may be out of date.
     """
 
     lock: threading.RLock = field(default_factory=threading.RLock)

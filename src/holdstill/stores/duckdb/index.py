@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,8 +12,8 @@ from numpy.typing import NDArray
 
 from holdstill.ranking.codes import Codes
 from holdstill.ranking.dense import Block
-from holdstill.stores.base import Postings
-from holdstill.stores.duckdb import segment
+from holdstill.stores.base import Postings, StoredPassage
+from holdstill.stores.duckdb import records, segment
 from holdstill.stores.duckdb.arrays import Arrays
 
 
@@ -62,6 +63,16 @@ class Index:
         mask = np.zeros(len(self.starts) - 1, dtype=np.bool_)
         mask[contents] = True
         return mask if self.single else mask[self.contents]
+
+    def passage(self, row: int) -> tuple[str, StoredPassage]:
+        """The title of the document that the passage was stored with, and the passage.
+
+        Raises:
+            holdstill.InvariantViolated: its record is damaged.
+        """
+        number = bisect_right(self.firsts, row) - 1
+        record = segment.record(self.segments[number], row - self.firsts[number])
+        return records.decode(record, row - int(self.starts[self.contents[row]]))
 
     def postings(self, term: str) -> Postings:
         """Where the term stands: rows ascending, frequencies, and positions within each row."""

@@ -1,11 +1,13 @@
-"""One segment of the index: lengths, term-major postings with positions, and grid vectors of a run of passages.
+"""One segment of the index: a run of passages as records, term-major postings with positions, and grid vectors.
 
 Array by array, for `n` passages of `c` contents holding `t` distinct terms in `p` postings and `o` occurrences:
 
     starts        int64[c + 1]   first passage of each content, counted from the segment's first
+    record_bytes  uint8[...]     what is shown of each passage, see `records`, end to end
+    record_ends   int64[n + 1]   where each record's bytes begin and the last one's end
     lengths       int32[n]       occurrences of terms in each passage
     term_bytes    uint8[...]     the terms in byte order, UTF-8, end to end
-    term_ends     int64[t + 1]   where each term's bytes begin and the last one's end
+    term_ends     int64[t + 1]   likewise each term's bytes
     posting_ends  int64[t + 1]   likewise its postings
     rows          int32[p]       passages holding the term, ascending, counted from the segment's first
     frequencies   int32[p]       how often each holds it
@@ -44,10 +46,28 @@ class Occurrences:
     position: Ints
 
 
+@dataclass(frozen=True, slots=True)
+class Strings:
+    """Strings of bytes end to end: uint8, and where each begins and the last one ends: int64."""
+
+    data: Ints
+    ends: Ints
+
+    @classmethod
+    def of(cls, strings: Sequence[bytes]) -> Strings:
+        """Those of a list, in its order."""
+        ends = np.cumsum([0] + [len(string) for string in strings], dtype=np.int64)
+        return cls(np.frombuffer(b"".join(strings), dtype=np.uint8), ends)
+
+
 def build(
-    passages: Iterable[Sequence[Term]], starts: Ints, vectors: NDArray[np.int16], progress: Progress | None = None
+    passages: Iterable[Sequence[Term]],
+    records: Iterable[bytes],
+    starts: Ints,
+    vectors: NDArray[np.int16],
+    progress: Progress | None = None,
 ) -> Arrays:
-    """The arrays of a segment, from the analysed passages in row order."""
+    """The arrays of a segment, from the analysed passages and their records in row order."""
     numbers: dict[bytes, int] = {}
     term, row, position, lengths = array("q"), array("q"), array("q"), array("i")
     for number, terms in enumerate(passages):
@@ -57,7 +77,8 @@ def build(
         row.extend([number] * len(terms))
         lengths.append(len(terms))
     occurrences = Occurrences(list(numbers), np.array(term), np.array(row), np.array(position))
-    return _assemble(occurrences, starts, np.array(lengths, dtype=np.int32), vectors, progress)
+    shown = Strings.of(list(records))
+    return _assemble(occurrences, shown, starts, np.array(lengths, dtype=np.int32), vectors, progress)
 
 
 def merge(segments: Sequence[Arrays], progress: Progress | None = None) -> Arrays:
@@ -74,6 +95,7 @@ def merge(segments: Sequence[Arrays], progress: Progress | None = None) -> Array
     occurrences = Occurrences(list(numbers), np.concatenate(term), np.concatenate(row), np.concatenate(position))
     return _assemble(
         occurrences,
+        _records(segments),
         np.concatenate([*starts, rows[-1:]]),
         np.concatenate([each["lengths"] for each in segments]),
         np.concatenate([each["vectors"] for each in segments]),
@@ -85,6 +107,12 @@ def terms_of(segment: Arrays) -> list[bytes]:
     """The segment's terms, in byte order."""
     data, ends = segment["term_bytes"].tobytes(), segment["term_ends"].tolist()
     return [data[begin:end] for begin, end in itertools.pairwise(ends)]
+
+
+def record(segment: Arrays, row: int) -> bytes:
+    """The record of a passage, counted from the segment's first."""
+    begin, end = segment["record_ends"][row : row + 2].tolist()
+    return segment["record_bytes"][begin:end].tobytes()
 
 
 def find(segment: Arrays, term: bytes) -> int | None:
@@ -101,7 +129,12 @@ def find(segment: Arrays, term: bytes) -> int | None:
 
 
 def _assemble(
-    found: Occurrences, starts: Ints, lengths: Ints, vectors: NDArray[np.int16], progress: Progress | None
+    found: Occurrences,
+    records: Strings,
+    starts: Ints,
+    lengths: Ints,
+    vectors: NDArray[np.int16],
+    progress: Progress | None,
 ) -> Arrays:
     coded = codes.encode(vectors, progress)
     order = sorted(range(len(found.terms)), key=found.terms.__getitem__)
@@ -111,12 +144,14 @@ def _assemble(
     by_term = np.lexsort((found.position, found.row, term))
     term, row, position = term[by_term], found.row[by_term], found.position[by_term]
     first = np.flatnonzero(_changes(term) | _changes(row))
-    texts = [found.terms[number] for number in order]
+    terms = Strings.of([found.terms[number] for number in order])
     return {
         "starts": starts.astype(np.int64),
+        "record_bytes": records.data,
+        "record_ends": records.ends,
         "lengths": lengths.astype(np.int32),
-        "term_bytes": np.frombuffer(b"".join(texts), dtype=np.uint8),
-        "term_ends": np.cumsum([0] + [len(text) for text in texts], dtype=np.int64),
+        "term_bytes": terms.data,
+        "term_ends": terms.ends,
         "posting_ends": np.searchsorted(term[first], np.arange(len(order) + 1)).astype(np.int64),
         "rows": row[first].astype(np.int32),
         "frequencies": np.diff(np.append(first, len(term))).astype(np.int32),
@@ -125,6 +160,11 @@ def _assemble(
         "vectors": vectors,
         **(coded.arrays() if coded is not None else {}),
     }
+
+
+def _records(segments: Sequence[Arrays]) -> Strings:
+    lengths = np.concatenate([np.diff(each["record_ends"]) for each in segments])
+    return Strings(np.concatenate([each["record_bytes"] for each in segments]), np.append(0, np.cumsum(lengths)))
 
 
 def _changes(values: Ints) -> NDArray[np.bool_]:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from holdstill.analysis import Analyser, Term
 from holdstill.errors import NotWritable
-from holdstill.stores.base import PreparedDocument, Progress
-from holdstill.stores.duckdb import arrays, segment
+from holdstill.stores.base import PreparedDocument, PreparedPassage, Progress
+from holdstill.stores.duckdb import arrays, records, segment
 from holdstill.stores.duckdb.arrays import Arrays
 from holdstill.stores.duckdb.connection import Cursor
 
@@ -78,21 +78,28 @@ def build(documents: Sequence[PreparedDocument], analyser: Analyser, progress: P
             for passage in passages:
                 yield analyser.passage(title, passage.headings, passage.text)
 
-    return segment.build(terms(), starts, stack(vectors, total), progress)
+    shown = (_record(title, passage) for title, passages in prepared for passage in passages)
+    return segment.build(terms(), shown, starts, stack(vectors, total), progress)
+
+
+def _record(title: str, passage: PreparedPassage) -> bytes:
+    first_page, last_page = passage.pages or (None, None)
+    return records.encode(title, passage.headings, first_page, last_page, passage.text)
 
 
 def rebuild(cursor: Cursor, entry: Entry, analyser: Analyser) -> Arrays:
     """The segment again, from the rows of the database that it is derived from."""
     rows = cursor.execute(
-        "SELECT p.content, c.title, p.headings, p.text, p.vector FROM passages p JOIN contents c USING (content) "
-        "WHERE p.passage >= ? AND p.passage < ? ORDER BY p.passage",
+        "SELECT p.content, p.vector, c.title, p.headings, p.first_page, p.last_page, p.text "
+        "FROM passages p JOIN contents c USING (content) WHERE p.passage >= ? AND p.passage < ? ORDER BY p.passage",
         [entry.first_row, entry.first_row + entry.passages],
     ).fetchall()
     contents = np.array([row[0] for row in rows])
     starts = np.append(np.flatnonzero(np.diff(contents, prepend=contents[0] - 1)), len(rows))
-    vectors = [np.frombuffer(row[4], dtype="<i2") for row in rows if row[4] is not None]
-    terms = (analyser.passage(title, headings, text) for _, title, headings, text, _ in rows)
-    return segment.build(terms, starts, stack(vectors, len(rows)))
+    vectors = [np.frombuffer(row[1], dtype="<i2") for row in rows if row[1] is not None]
+    terms = (analyser.passage(title, headings, text) for _, _, title, headings, _, _, text in rows)
+    shown = (records.encode(*row[2:]) for row in rows)
+    return segment.build(terms, shown, starts, stack(vectors, len(rows)))
 
 
 def stack(vectors: Sequence[NDArray[np.int16]], rows: int) -> NDArray[np.int16]:

@@ -18,16 +18,7 @@ from holdstill.predicate import Predicate, to_sql
 from holdstill.query import Unit
 from holdstill.ranking.dense import Block
 from holdstill.schema import Schema
-from holdstill.stores.base import (
-    Existing,
-    Generation,
-    Postings,
-    Requirement,
-    Rows,
-    Selection,
-    StoredDocument,
-    StoredPassage,
-)
+from holdstill.stores.base import Existing, Generation, Postings, Requirement, Rows, Selection, StoredDocument
 from holdstill.stores.duckdb.connection import Connection
 from holdstill.stores.duckdb.database import columns
 from holdstill.stores.duckdb.index import Index
@@ -38,7 +29,7 @@ from holdstill.stores.duckdb.selecting import Selector
 
 @dataclass(frozen=True, eq=False)
 class DuckDBSnapshot:
-    """One commit: rows from the database at that commit, terms and vectors from the index."""
+    """One commit: documents from the database at that commit; passages, terms and vectors from the index."""
 
     commit: int
     generation: Generation
@@ -112,14 +103,12 @@ class DuckDBSnapshot:
         contents = self.index.contents[rows]
         fields = columns(self.schema)
         documents = self._lookup.documents(", ".join(["d.id", "d.metadata", "d.added", *fields.values()]), contents)
-        titles = self._lookup.titles(contents)
-        passages = self._lookup.passages("p.ordinal, p.headings, p.first_page, p.last_page, p.text", rows)
         fetched = []
         for row, content in zip(rows.tolist(), contents.tolist(), strict=True):
             id_, metadata, added, *stored = documents[content]
             values = dict(zip(fields, map(from_column, stored), strict=True))
-            passage = _passage(*passages[row])
-            fetched.append(StoredDocument(id_, titles[content], values, _outside(metadata, fields), (passage,), added))
+            title, passage = self.index.passage(row)
+            fetched.append(StoredDocument(id_, title, values, _outside(metadata, fields), (passage,), added))
         return fetched
 
     def document(self, id: str, permission: Predicate | None) -> StoredDocument | None:  # noqa: A002
@@ -158,13 +147,6 @@ class DuckDBSnapshot:
             [self.generation.model, list(sources)],
         )
         return {source: np.frombuffer(vector, dtype="<i2").astype(np.int16) for source, vector in rows}
-
-
-def _passage(
-    ordinal: int, headings: Sequence[str], first_page: int | None, last_page: int | None, text: str
-) -> StoredPassage:
-    pages = None if first_page is None or last_page is None else (first_page, last_page)
-    return StoredPassage(ordinal, tuple(headings), pages, text)
 
 
 def _outside(metadata: str, names: Container[str]) -> Mapping[str, Any]:

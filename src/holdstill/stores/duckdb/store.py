@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,6 +21,8 @@ from holdstill.stores.duckdb.database import INDEX
 from holdstill.stores.duckdb.index import Index
 from holdstill.stores.duckdb.segments import Entry
 from holdstill.stores.duckdb.snapshot import DuckDBSnapshot
+
+_Torn = dict[Entry, tuple[str, Arrays]]  # segments made again: what was wrong with the file, and the arrays
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +78,13 @@ class DuckDBStore:
             return state
         with self._reload:
             if self._state is None or self._state.changes != self._shared.changes:
-                torn: dict[Entry, Arrays] = {}
+                torn: _Torn = {}
                 self._state = self._load(torn)
                 if self._save(torn):
                     self._state = self._load({})
             return self._state
 
-    def _load(self, torn: dict[Entry, Arrays]) -> _State:
+    def _load(self, torn: _Torn) -> _State:
         """The newest commit; segments that had to be made again are put into `torn`."""
         changes = self._shared.changes  # before reading, so that a change made meanwhile is noticed
         with self._connection.transaction() as cursor:
@@ -101,15 +103,16 @@ class DuckDBStore:
             )
             return _State(changes, snapshot, tuple(listed))
 
-    def _open(self, cursor: Cursor, entry: Entry, generation: Generation, torn: dict[Entry, Arrays]) -> Arrays:
+    def _open(self, cursor: Cursor, entry: Entry, generation: Generation, torn: _Torn) -> Arrays:
         """The segment's arrays: those on disk, or, where they are torn, the same ones made again."""
         try:
             return segments.load(self._path / INDEX, entry)
-        except TornFile:
-            torn[entry] = segments.rebuild(cursor, entry, analyser(generation.analyser))
-            return torn[entry]
+        except TornFile as error:
+            made = segments.rebuild(cursor, entry, analyser(generation.analyser))
+            torn[entry] = (str(error), made)
+            return made
 
-    def _save(self, torn: Mapping[Entry, Arrays]) -> bool:
+    def _save(self, torn: _Torn) -> bool:
         """Write segments that were made again, so that it is done once; where that cannot be, memory serves.
 
         A writer at work is not waited for: it may be waiting for this very thread.
@@ -119,10 +122,10 @@ class DuckDBStore:
         changed = False
         try:
             with suppress(HoldstillError):
-                for entry, contents in torn.items():
+                for entry, (reason, contents) in torn.items():
                     self._mend(entry, contents)
                     changed = True
-                    self._mended.append(f"{entry.name}: torn or missing when it was opened; rebuilt from the database")
+                    self._mended.append(f"{reason}; rebuilt from the database when it was opened")
                 self._sweep()
             return changed
         finally:
@@ -234,8 +237,12 @@ class DuckDBStore:
                     now = datetime.now(UTC).replace(tzinfo=None)  # fixed: shown in the history, never in a result
                     cursor.execute("INSERT INTO commits VALUES (?, ?, ?, ?)", [commit, generation, kind, now])
                 yield cursor
-        finally:
-            self._shared.changes += 1  # also where Ctrl-C came after the commit
+        except HoldstillError:
+            raise  # and nothing was changed
+        except BaseException:
+            self._shared.changes += 1  # Ctrl-C may have come after the commit
+            raise
+        self._shared.changes += 1
 
     def _sweep(self) -> None:
         with self._connection.reading() as cursor:
