@@ -15,6 +15,7 @@ from holdstill.frozen import FrozenDict
 from holdstill.text import blank, clean
 
 MAX_ID_BYTES = 1024
+MAX_PAGE = 2**31 - 1
 
 
 def _frozen_vector(value: ArrayLike | None) -> NDArray[np.float64] | None:
@@ -77,9 +78,12 @@ class Passage:
 
 def _pages(pages: object) -> tuple[int, int]:
     span = tuple(pages) if isinstance(pages, (list, tuple)) else ()
-    if len(span) != 2 or not all(type(page) is int for page in span) or not 1 <= span[0] <= span[1]:
+    if len(span) != 2 or not all(type(page) is int for page in span) or not 1 <= span[0] <= span[1] <= MAX_PAGE:
         raise InvalidDocument(
-            "pages must be a range", field="pages", expected="[first, last], whole numbers from 1", got=pages
+            "pages must be a range",
+            field="pages",
+            expected=f"[first, last], whole numbers from 1 to {MAX_PAGE}",
+            got=pages,
         )
     return span[0], span[1]
 

@@ -126,6 +126,7 @@ def test_a_line_that_is_not_json_costs_itself_alone(
         ({"id": "x", "passages": [{"text": "y", "page": 1}]}, "passages[0]", "a passage has a key that is not read"),
         ({"id": "x", "passages": [{"text": "y", "pages": 1}]}, "passages[0].pages", "pages must be a list"),
         ({"id": "x", "passages": [{"text": "y", "pages": [2, 1]}]}, "passages[0].pages", "pages must be a range"),
+        ({"id": "x", "passages": [{"text": "y", "pages": [1, 2**31]}]}, "passages[0].pages", "to 2147483647"),
         ({"id": "x", "passages": [{"text": "y", "headings": "A"}]}, "passages[0].headings", "headings must be a list"),
         ({"id": "x", "passages": [{"text": "y", "vector": "A"}]}, "passages[0].vector", "not a list of numbers"),
     ],

@@ -67,7 +67,7 @@ def encode(vectors: NDArray[np.int16], progress: Progress | None = None) -> Code
     """The codes of grid vectors, shape (n, d); None where they would not pay.
 
     They do not for few vectors, in few dimensions, or where no small part of the dimensions holds most of the length.
-    The same vectors give the same codes on one machine; elsewhere the axes may differ in their last bits.
+    The axes may differ in their last bits between machines, and with the number of threads that BLAS uses.
 
     Args:
         vectors: int16 (n, d), each no longer than 2^15 + sqrt(d) / 2.
