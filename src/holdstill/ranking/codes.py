@@ -134,8 +134,8 @@ def principal_axes(vectors: NDArray[np.int16]) -> tuple[Floats, Floats]:
 
 def _sample(vectors: NDArray[np.int16]) -> Floats:
     """Vectors spread evenly over all, as float64."""
-    every = max(1, len(vectors) // _SAMPLE)
-    return vectors[::every][:_SAMPLE].astype(np.float64)
+    count = min(len(vectors), _SAMPLE)
+    return vectors[np.arange(count) * len(vectors) // count].astype(np.float64)
 
 
 def leading_dimensions(energy: Floats) -> int | None:

@@ -7,6 +7,7 @@ kept for later processes. Whatever goes wrong with it is logged, once, and no se
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import threading
 import time
@@ -127,9 +128,10 @@ class _Process:
             _LOG.warning(_UNUSABLE, _reason(error))
 
     def warm(self, progress: Progress) -> Warmed:
-        self.join()
         folder = None
         with self._lock:
+            self._asked = True  # so that searches go on meanwhile, by numpy
+            self.join()
             try:
                 from holdstill.ranking import kernel_cache as cache
 
@@ -146,6 +148,12 @@ class _Process:
             except Exception as error:  # noqa: BLE001 - as above
                 return Warmed(folder, fault=_reason(error))
 
+    def forked(self) -> None:
+        """No thread goes on in a child process: what was being asked for or compiled is not had there."""
+        self._asked = self._asked or self._lock.locked()
+        self._lock = threading.Lock()
+        self._thread = None
+
     def is_compiling(self) -> bool:
         return self._thread is not None and self._thread.is_alive()
 
@@ -160,3 +168,5 @@ def _reason(error: Exception) -> str:
 
 
 _process = _Process()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_process.forked)

@@ -25,6 +25,7 @@ import numpy as np
 from numba.core.registry import cpu_target
 
 config: Any = numba.config  # its variables are set when it is imported
+_THEIRS: str = config.CACHE_DIR  # the user's; it is another while kernels are decorated
 
 PACKAGE = "holdstill.ranking.kernels"
 UNUSED_FOR = 30 * 24 * 3600  #: seconds after which a folder that no process used is removed
@@ -43,7 +44,7 @@ def switched_off() -> bool:
 
 def folder() -> Path:
     """The folder of the machine code that numba would make here and now."""
-    base = Path(config.CACHE_DIR).absolute() if config.CACHE_DIR else _user_cache()
+    base = Path(_THEIRS).absolute() if _THEIRS else _user_cache()
     return base / "holdstill" / "kernels" / _name()
 
 
@@ -73,7 +74,7 @@ def _name() -> str:
 
 
 def is_complete(folder: Path) -> bool:
-    """Whether every file is there that was compiled for this folder."""
+    """Whether every file is there that was compiled for this folder, and as it was: it is run as machine code."""
     try:
         return (folder / _CONTENTS).read_text(encoding="utf-8") == _contents(folder)
     except OSError:
@@ -82,7 +83,9 @@ def is_complete(folder: Path) -> bool:
 
 def _contents(folder: Path) -> str:
     files = sorted(folder.rglob("*.nb[ci]"))
-    return "".join(f"{file.relative_to(folder).as_posix()} {file.stat().st_size}\n" for file in files)
+    return "".join(
+        f"{hashlib.sha256(file.read_bytes()).hexdigest()} {file.relative_to(folder).as_posix()}\n" for file in files
+    )
 
 
 def load(folder: Path) -> ModuleType:

@@ -44,8 +44,10 @@ class Index:
 
     @cached_property
     def contents(self) -> NDArray[np.int64]:
-        """The number of the content each passage belongs to, non-decreasing; shape (rows,)."""
-        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+        """The number of the content each passage belongs to, non-decreasing, read-only; shape (rows,)."""
+        numbers = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+        numbers.flags.writeable = False
+        return numbers
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:

@@ -34,6 +34,10 @@ class _State:
     entries: tuple[Entry, ...]
 
 
+class _Outdated(Exception):
+    """What is being read is not the newest commit any more."""
+
+
 class DuckDBStore:
     """A collection in a directory: `collection.duckdb` is the truth, `index/` is derived from it.
 
@@ -77,11 +81,12 @@ class DuckDBStore:
         if state is not None and state.changes == self._shared.changes:
             return state
         with self._reload:
-            if self._state is None or self._state.changes != self._shared.changes:
+            while self._state is None or self._state.changes != self._shared.changes:
                 torn: _Torn = {}
-                self._state = self._load(torn)
-                if self._save(torn):
-                    self._state = self._load({})
+                with suppress(_Outdated):
+                    self._state = self._load(torn)
+                    if not self._save(torn):
+                        break
             return self._state
 
     def _load(self, torn: _Torn) -> _State:
@@ -98,16 +103,22 @@ class DuckDBStore:
                 schema=schema,
                 policy=policy,
                 policy_version=version,
-                index=Index(tuple(self._open(cursor, entry, generation, torn) for entry in listed)),
+                index=Index(tuple(self._open(cursor, entry, generation, changes, torn) for entry in listed)),
                 connection=self._connection,
             )
             return _State(changes, snapshot, tuple(listed))
 
-    def _open(self, cursor: Cursor, entry: Entry, generation: Generation, torn: _Torn) -> Arrays:
-        """The segment's arrays: those on disk, or, where they are torn, the same ones made again."""
+    def _open(self, cursor: Cursor, entry: Entry, generation: Generation, changes: int, torn: _Torn) -> Arrays:
+        """The segment's arrays: those on disk, or, where they are torn, the same ones made again.
+
+        Raises:
+            _Outdated: another handle has made a change since, and may have removed the file.
+        """
         try:
             return segments.load(self._path / INDEX, entry)
         except TornFile as error:
+            if self._shared.changes != changes:
+                raise _Outdated from error
             made = segments.rebuild(cursor, entry, analyser(generation.analyser))
             torn[entry] = (str(error), made)
             return made
@@ -123,9 +134,9 @@ class DuckDBStore:
         try:
             with suppress(HoldstillError):
                 for entry, (reason, contents) in torn.items():
-                    self._mend(entry, contents)
+                    if self._mend(entry, contents):
+                        self._mended.append(f"{reason}; rebuilt from the database when it was opened")
                     changed = True
-                    self._mended.append(f"{reason}; rebuilt from the database when it was opened")
                 self._sweep()
             return changed
         finally:
@@ -216,16 +227,17 @@ class DuckDBStore:
             self._sweep()
         return found
 
-    def _mend(self, entry: Entry, contents: Arrays | None = None) -> None:
-        """Put a new file in the place of a segment's, unless a commit has done so meanwhile."""
+    def _mend(self, entry: Entry, contents: Arrays | None = None) -> bool:
+        """Put a new file in the place of a segment's, unless a commit has done so meanwhile; whether it was put."""
         with self._change() as cursor:
             if entry not in segments.entries(cursor):
-                return
+                return False
             if contents is None:
                 generation = rows.read_generation(cursor)
                 contents = segments.rebuild(cursor, entry, analyser(generation.analyser))
             saved = segments.save(self._path / INDEX, contents, entry.first_row, entry.commit)
             rows.replace_segments(cursor, [entry], saved)
+        return True
 
     @contextmanager
     def _change(self, commit: int | None = None, kind: str = "") -> Iterator[Cursor]:
