@@ -22,15 +22,6 @@ def found(collection: hs.Collection) -> int:
     return len(collection.search("red", k=100).hits)
 
 
-def test_a_change_is_seen_at_once(tmp_path: Path) -> None:
-    with hs.create(tmp_path / "shared.hs", embedder="none") as first, hs.open(tmp_path / "shared.hs") as second:
-        for count in range(1, 4):
-            (first if count % 2 else second).add([hs.Document(f"d{count}", "red")])
-            assert (found(first), found(second)) == (count, count)
-        second.delete(["d1"])
-        assert (found(first), found(second)) == (2, 2)
-
-
 def test_a_segment_that_was_merged_meanwhile_is_not_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with hs.create(tmp_path / "merged.hs", embedder="none") as first:
         first.add(documents("d", 3))
