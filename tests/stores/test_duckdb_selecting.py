@@ -117,6 +117,34 @@ def test_what_searches_share_cannot_be_written(tmp_path: Path) -> None:
                     mask[0] = False
 
 
+def test_a_filter_asked_again_is_answered_from_what_is_kept_until_something_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    arrays = Connection.arrays
+
+    def noted(connection: Connection, sql: str, values: Sequence[object]) -> dict[str, Any]:
+        asked.append(sql)
+        return arrays(connection, sql, values)
+
+    monkeypatch.setattr(Connection, "arrays", noted)
+    with hs.create(tmp_path / "kept.hs", schema={"n": "int"}, embedder="none") as collection:
+        collection.add([hs.Document("a", "red", fields={"n": 1}), hs.Document("b", "red", fields={"n": None})])
+
+        def found() -> tuple[list[str], int, int]:
+            before = len(asked)
+            result = collection.search("red", where="n >= 2")
+            return [hit.document for hit in result], result.unknown["n"], len(asked) - before
+
+        assert found()[:2] == ([], 1)
+        assert found() == ([], 1, 0)
+        collection.update(["a"], fields={"n": 2})
+        assert found()[:2] == (["a"], 1)
+        collection.delete(["b"])
+        assert found()[:2] == (["a"], 0)
+        assert found() == (["a"], 0, 0)
+
+
 # -- rows by number --------------------------------------------------------------------------------
 
 

@@ -19,7 +19,7 @@ from holdstill.stores.duckdb.index import Index
 from holdstill.stores.duckdb.lookup import LIVE, Lookup
 from holdstill.words import holding, in_unit, of_leaf, required
 
-_PERMISSIONS = 16  #: whose `V` a snapshot keeps, of those who asked last; each takes a byte a passage
+_KEPT = 16  #: how many permissions' `V`, and how many filters' answers, a snapshot keeps; each takes a byte a passage
 
 
 class Visible(NamedTuple):
@@ -33,14 +33,17 @@ class Visible(NamedTuple):
 class Selector:
     """Answers constraints over one commit.
 
-    Immutable but for what it keeps: `V` under its permission, and where a field is null, which nobody's asking changes.
+    Immutable but for what it keeps, which nobody's asking changes: `V` under its permission, where a filter is true or
+    unknown, and where a field is null.
     """
 
     def __init__(self, lookup: Lookup, index: Index, schema: Schema, analyser: Analyser) -> None:
         self._documents = Documents(lookup, index, schema)
         self._index = index
         self._analyser = analyser
-        self._visible = lru_cache(_PERMISSIONS)(self._documents.visible)
+        self._visible = lru_cache(_KEPT)(self._documents.visible)
+        self._true = lru_cache(_KEPT)(self._documents.satisfying)
+        self._undecided = lru_cache(_KEPT)(self._documents.unknown)
         self._null = lru_cache(None)(self._documents.null)
 
     def select(
@@ -62,13 +65,13 @@ class Selector:
     def _truth(self, where: Predicate, units: Rows | None) -> Truth:
         """The answer for each passage, live or not."""
         plan = split(where)
-        fields = [Truth(self._documents.satisfying(part), self._unknown(part)) for part in plan.fields]
+        fields = [Truth(self._true(part), self._unknown(part)) for part in plan.fields]
         return plan.combine(fields, [self._holds(leaf, units) for leaf in plan.texts])
 
     def _unknown(self, part: Predicate) -> Mask:
         """Where a part without words is unknown: nowhere but where a field that it names is null."""
         if any(self._null(name).any() for name in part.fields()):
-            return self._documents.unknown(part)
+            return self._undecided(part)
         return np.zeros(self._index.rows, dtype=np.bool_)
 
     def _holds(self, leaf: TextLeaf, units: Rows | None) -> Mask:
@@ -92,10 +95,9 @@ class Documents:
     def visible(self, permission: Predicate | None) -> Visible:
         """What the permission admits."""
         if permission is None:
-            mask = self._index.spread(np.flatnonzero(self._lookup.places >= 0))
+            mask = self._spread(np.flatnonzero(self._lookup.places >= 0))
         else:
             mask = self.satisfying(permission)
-        mask.flags.writeable = False
         terms = np.sum(self._index.lengths, where=mask, dtype=np.int64)
         return Visible(mask, int(np.count_nonzero(mask)), int(terms))
 
@@ -117,4 +119,9 @@ class Documents:
         found = self._lookup.connection.arrays(
             f"SELECT d.content FROM documents d WHERE {LIVE} AND ({condition})", [*self._lookup.live, *values]
         )
-        return self._index.spread(found["content"])
+        return self._spread(found["content"])
+
+    def _spread(self, contents: Rows) -> Mask:
+        mask = self._index.spread(contents)
+        mask.flags.writeable = False  # kept, and given to many searches
+        return mask
