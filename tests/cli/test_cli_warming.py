@@ -41,7 +41,7 @@ def two_kernels(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(kernel_cache, "PACKAGE", "two_kernels")
     monkeypatch.setattr(kernel_cache, "_SOURCES", [source])
-    monkeypatch.setattr(kernel_cache.config, "CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(kernel_cache, "_THEIRS", str(tmp_path / "cache"))
     monkeypatch.setattr(compiled, "_process", compiled._Process())
     monkeypatch.setattr("holdstill.embedding.check", lambda _: InvarianceReport("minilm", "sha256:x", 12, (), 0.0))
     yield source

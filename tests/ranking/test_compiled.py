@@ -209,7 +209,7 @@ def test_the_settings_that_the_callers_functions_are_compiled_with_are_left_alon
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="another folder is the user's there")
 def test_the_cache_is_in_the_users_folder(monkeypatch, tmp_path):
-    monkeypatch.setattr(kernel_cache.config, "CACHE_DIR", "")
+    monkeypatch.setattr(kernel_cache, "_THEIRS", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "mine"))
     assert kernel_cache.folder().parent == tmp_path / "mine" / "holdstill" / "kernels"
     monkeypatch.setenv("HOME", str(tmp_path))
