@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -72,3 +73,50 @@ def test_a_change_that_failed_is_no_reason_to_read_again(tmp_path: Path, monkeyp
         with pytest.raises(NotWritable):
             collection.delete(["d0"])
         assert collection._store._current() is state  # type: ignore[attr-defined]
+
+
+def test_a_collection_that_was_moved_or_deleted_while_open_is_not_opened_again(tmp_path: Path) -> None:
+    """DuckDB would hand out the old one, and what is written next would be lost."""
+    path, other, spare = tmp_path / "here.hs", tmp_path / "there.hs", tmp_path / "spare.hs"
+    with hs.create(spare, embedder="none") as each:
+        each.add(documents("s", 1))
+    with hs.create(path, embedder="none") as first:
+        first.add(documents("d", 1))
+        path.rename(other)
+        for opening in (lambda: hs.create(path, embedder="none"), lambda: hs.open(other)):
+            with pytest.raises(hs.CollectionBusy, match="moved or deleted"):
+                opening()
+        shutil.copytree(spare, path)
+        with pytest.raises(hs.CollectionBusy, match="moved or deleted"):
+            hs.open(path)
+    with hs.open(other) as second, hs.open(path) as copy:
+        second.add(documents("e", 1))
+        assert (found(second), found(copy)) == (2, 1)
+    shutil.rmtree(path)
+    with hs.create(path, embedder="none") as fresh:
+        assert found(fresh) == 0
+
+
+def test_a_handle_stays_with_its_collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever becomes of the working directory, or of a link that it was opened by."""
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        with hs.create(tmp_path / name / "c.hs", embedder="none") as each:
+            each.add([hs.Document("d", f"red {name}")])
+    monkeypatch.chdir(tmp_path / "one")
+    link = tmp_path / "current"
+    link.symlink_to(tmp_path / "one" / "c.hs")
+    for path in (Path("c.hs"), link):
+        with hs.open(path) as collection:
+            monkeypatch.chdir(tmp_path / "two")
+            link.unlink()
+            link.symlink_to(tmp_path / "two" / "c.hs")
+            assert collection.search("red").hits[0].text == "red one"
+            collection.add([hs.Document("e", "red one")])
+            collection.delete(["e"])
+            assert [hit.text for hit in collection.search("red")] == ["red one"]
+        monkeypatch.chdir(tmp_path / "one")
+        link.unlink()
+        link.symlink_to(tmp_path / "one" / "c.hs")
+    with hs.open(tmp_path / "two" / "c.hs") as untouched:
+        assert [hit.text for hit in untouched.search("red")] == ["red two"]

@@ -89,6 +89,7 @@ class _Process:
         self._asked = False
         self._kernels: ModuleType | None = None
         self._thread: threading.Thread | None = None
+        self._cut_off = False  # a fork came while another thread was in numba, whose locks are never let go then
 
     def serving(self) -> ModuleType | None:
         if not self._asked:
@@ -132,6 +133,8 @@ class _Process:
         with self._lock:
             self._asked = True  # so that searches go on meanwhile, by numpy
             self.join()
+            if self._cut_off:
+                return Warmed(fault="this process was forked from one that was compiling or loading the kernels")
             try:
                 from holdstill.ranking import kernel_cache as cache
 
@@ -150,7 +153,8 @@ class _Process:
 
     def forked(self) -> None:
         """No thread goes on in a child process: what was being asked for or compiled is not had there."""
-        self._asked = self._asked or self._lock.locked()
+        self._cut_off = self._cut_off or self._lock.locked() or (self._thread is not None and self._kernels is None)
+        self._asked = self._asked or self._cut_off
         self._lock = threading.Lock()
         self._thread = None
 

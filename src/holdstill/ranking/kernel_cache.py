@@ -76,7 +76,7 @@ def _name() -> str:
 def is_complete(folder: Path) -> bool:
     """Whether every file is there that was compiled for this folder, and as it was: it is run as machine code."""
     try:
-        return (folder / _CONTENTS).read_text(encoding="utf-8") == _contents(folder)
+        return (folder / _CONTENTS).read_bytes() == _contents(folder).encode()
     except OSError:
         return False
 

@@ -12,6 +12,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import duckdb
 
@@ -83,9 +84,11 @@ def create(path: Path, fill: Callable[[Cursor], None]) -> None:
     Raises:
         holdstill.CollectionExists: something is already there.
         holdstill.NotWritable: the folder cannot be written.
+        holdstill.CollectionBusy: this process still has open what stood there before.
     """
     if _exists(path):
         raise CollectionExists(f"{path} already exists", field="path", hint="Open it, or choose another path")
+    require_unmoved(path)
     building = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         shutil.rmtree(building, ignore_errors=True)
@@ -121,7 +124,7 @@ def connect(path: Path, lock_timeout: float) -> tuple[Connection, bool]:
         holdstill.NewerFormat: a newer holdstill wrote it.
         holdstill.CorruptCollection: the database is damaged.
         holdstill.AccessDenied: the file cannot be read.
-        holdstill.CollectionBusy: another process holds the file.
+        holdstill.CollectionBusy: another process holds the file, or this one has what stood there before.
     """
     file = path / FILE
     try:
@@ -134,6 +137,7 @@ def connect(path: Path, lock_timeout: float) -> tuple[Connection, bool]:
         )
     if not is_file:
         raise NotACollection(f"{path} is not a collection", field="path", expected=f"a directory that holds {FILE}")
+    require_unmoved(path)
     if not os.access(file, os.R_OK):  # never opened to see: closing it would end DuckDB's lock (POSIX fcntl)
         raise _unreadable(path)
     writable = os.access(file, os.W_OK) and os.access(path, os.W_OK)
@@ -154,7 +158,7 @@ def _connect(file: Path, lock_timeout: float, *, read_only: bool) -> duckdb.Duck
     deadline = time.monotonic() + lock_timeout
     while True:
         try:
-            return duckdb.connect(file, read_only=read_only, config={"enable_external_access": "false"})
+            return duckdb.connect(file.resolve(), read_only=read_only, config={"enable_external_access": "false"})
         except duckdb.Error as error:
             if not _LOCKED.search(str(error)):
                 raise _unusable(file, error) from error
@@ -218,10 +222,14 @@ class Shared:
     """What the handles of this process on one collection share; no other process has it open while one can write.
 
     Attributes:
+        handles: those that are open.
+        file: device and inode of the database that they have open.
         lock: taken before writing.
         changes: how many changes were made, or may have been; what was read before the last one may be out of date.
     """
 
+    handles: WeakSet[object] = field(default_factory=WeakSet)
+    file: tuple[int, int] | None = None
     lock: threading.RLock = field(default_factory=threading.RLock)
     changes: int = 0
 
@@ -230,7 +238,37 @@ _shared: dict[Path, Shared] = {}
 _shared_guard = threading.Lock()
 
 
-def shared(path: Path) -> Shared:
-    """What every handle of this process on the collection is given."""
+def shared(path: Path, handle: object) -> Shared:
+    """What every handle of this process on the collection is given; `handle` is one more."""
     with _shared_guard:
-        return _shared.setdefault(path.resolve(), Shared())
+        found = _shared.setdefault(path.resolve(), Shared())
+        found.handles.add(handle)
+        found.file = _identity(path)
+        return found
+
+
+def require_unmoved(path: Path) -> None:
+    """Make sure that no handle of this process has a collection open that stood here, or that stands here renamed.
+
+    DuckDB would hand out the one that is open, or open its file twice; and what is written then may be lost.
+
+    Raises:
+        holdstill.CollectionBusy: one has.
+    """
+    here, file = path.resolve(), _identity(path)
+    with _shared_guard:
+        for place, each in _shared.items():
+            if each.handles and ((place == here) is not (each.file == file)):
+                raise CollectionBusy(
+                    f"this process has a collection open that was moved or deleted meanwhile: it was at {place}",
+                    field="path",
+                    expected=f"one collection at {path}, under one name",
+                    hint="Close that handle first; a collection is moved or deleted while nothing has it open",
+                )
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    with suppress(OSError):
+        status = (path / FILE).stat()
+        return status.st_dev, status.st_ino
+    return None

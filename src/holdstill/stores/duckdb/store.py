@@ -46,9 +46,9 @@ class DuckDBStore:
     """
 
     def __init__(self, path: Path, lock_timeout: float) -> None:
-        self._path = path
+        self._path = path.resolve()  # the working directory, or a link on the way, may change
         self._connection, self._writable = database.connect(path, lock_timeout)
-        self._shared = database.shared(path)
+        self._shared = database.shared(path, self)
         self._reload = threading.Lock()
         self._mended: list[str] = []  # what was rebuilt since the last check
         self._state: _State | None = None
@@ -68,6 +68,7 @@ class DuckDBStore:
     def close(self) -> None:
         """See `holdstill.stores.base.Store.close`."""
         self._connection.close()
+        self._shared.handles.discard(self)
         self._state = None
 
     # -- reading ---------------------------------------------------------------------------------
@@ -81,13 +82,15 @@ class DuckDBStore:
         if state is not None and state.changes == self._shared.changes:
             return state
         with self._reload:
-            while self._state is None or self._state.changes != self._shared.changes:
+            while True:
+                state = self._state
+                if state is not None and state.changes == self._shared.changes:
+                    return state
                 torn: _Torn = {}
                 with suppress(_Outdated):
-                    self._state = self._load(torn)
+                    self._state = state = self._load(torn)
                     if not self._save(torn):
-                        break
-            return self._state
+                        return state
 
     def _load(self, torn: _Torn) -> _State:
         """The newest commit; segments that had to be made again are put into `torn`."""
