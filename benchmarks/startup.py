@@ -66,6 +66,7 @@ def made(path: Path, rows: int) -> Path:
 
 def measure(collections: list[Path], cache: Path) -> Iterator[tuple[str, str, float]]:
     yield "any", "import numpy", seconds(cache, "-c", "import numpy")
+    yield "any", "import holdstill", seconds(cache, "-c", "import holdstill")
     yield "any", "holdstill --help", seconds(cache, "-m", "holdstill.cli", "--help")
     for path in collections:
         case = f"{int(path.stem):,} passages"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import subprocess
 import sys
 import types
@@ -55,32 +54,12 @@ def test_everything_public_is_described() -> None:
                 assert (thing.__doc__ or "").strip(), f"{name}.{member}"
 
 
-_IMPORT = """
-import json, sys, time
-start = time.process_time()
-import numpy
-middle = time.process_time()
-import holdstill
-end = time.process_time()
-print(json.dumps([(end - start) / (middle - start), sorted({name.partition(".")[0] for name in sys.modules})]))
-"""
+_IMPORT = "import sys, holdstill; print(*{name.partition('.')[0] for name in sys.modules})"
 
 
-def imported() -> tuple[float, set[str]]:
-    """What importing costs, in imports of numpy in the same process, and the modules that it loads."""
+def test_importing_loads_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", _IMPORT], capture_output=True, text=True, check=True)
-    ratio, modules = json.loads(done.stdout)
-    return ratio, set(modules)
-
-
-def test_importing_is_cheap_and_loads_nothing_heavy() -> None:
-    # numpy takes about 0.1 CPU-s where 0.3 is the goal; a slow machine makes both dearer alike.
-    ratios = []
-    for _ in range(5):
-        ratio, modules = imported()
-        assert not modules & HEAVY
-        ratios.append(ratio)
-    assert sorted(ratios)[2] < 3.5
+    assert not HEAVY & set(done.stdout.split())
 
 
 def test_searching_words_loads_no_model() -> None:
