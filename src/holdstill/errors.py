@@ -21,6 +21,9 @@ Each is also a subclass of the builtin that a caller would already catch.
         EmbedderRequired                          text asked of vectors that nothing here can embed
       BatchRefused (ValueError)                 strict: some rows were bad, so nothing was written
       NotFound (LookupError)                    no such document, or none that this principal may see
+      SnapshotNotFound (LookupError)            no such commit, tag or time in the history
+        SnapshotPruned                            there was, and it was pruned
+      GenerationNotFound (LookupError)          no generation of that number
       CollectionNotFound (LookupError)          nothing at that path
       CollectionExists (ValueError)             something is already at that path
       CollectionClosed (ValueError)             the handle was closed
@@ -178,6 +181,18 @@ class BatchRefused(HoldstillError, ValueError):
 
 class NotFound(HoldstillError, LookupError):
     """No such document, or none that this principal may see; the two are told apart by nothing."""
+
+
+class SnapshotNotFound(HoldstillError, LookupError):
+    """The history has no such commit, tag or time."""
+
+
+class SnapshotPruned(SnapshotNotFound):
+    """The commit was pruned: what was visible at it is not kept."""
+
+
+class GenerationNotFound(HoldstillError, LookupError):
+    """There is no generation of that number."""
 
 
 class CollectionNotFound(HoldstillError, LookupError):

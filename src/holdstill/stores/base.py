@@ -14,9 +14,10 @@ from holdstill.policy import Policy
 from holdstill.predicate import Predicate
 from holdstill.query import Unit
 from holdstill.ranking.dense import Block
+from holdstill.reports import Commit, Diff
 from holdstill.schema import Field, Schema
 
-FORMAT = 1  #: of what this version writes; every earlier one is read
+FORMAT = 2  #: of what this version writes; every earlier one is read
 
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -37,6 +38,8 @@ class Generation:
         dimensions: of its vectors; None until the first one is seen, and without vectors.
         profile: the rules by which texts are split into passages.
         made_with: the versions of holdstill and of what runs its bundled model.
+        settings: how an embedder that holdstill makes by its name is made again, as canonical JSON; None for the
+            bundled one and for those of the caller.
     """
 
     number: int
@@ -47,6 +50,7 @@ class Generation:
     dimensions: int | None
     profile: str
     made_with: str
+    settings: str | None = None
 
     @property
     def dense(self) -> bool:
@@ -102,6 +106,26 @@ class Selection:
     unknown: Mapping[str, int]
     passages: int
     terms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What was erased from a collection.
+
+    Attributes:
+        commit: the newest commit after it.
+        commits: how many commits can no more be searched because of it.
+        versions: how many versions of documents are gone.
+        sources: the SHA-256 of what was embedded for passages that are gone, as in `PreparedPassage`.
+        before, after: the bytes that the collection took on disk.
+    """
+
+    commit: int
+    commits: int
+    versions: int
+    sources: tuple[bytes, ...]
+    before: int
+    after: int
 
 
 def first_rows(mask: Mask, units: Rows | None) -> Rows:
@@ -174,6 +198,7 @@ class PreparedDocument:
         values: one value for each field of the schema, in order.
         metadata: what else came with it, as canonical JSON.
         passages: None where this content is already stored under this id.
+        given: the passages as they were given, before they were split to a window; empty where `passages` is None.
     """
 
     id: str
@@ -182,6 +207,76 @@ class PreparedDocument:
     values: tuple[Any, ...]
     metadata: str
     passages: tuple[PreparedPassage, ...] | None
+    given: tuple[GivenPassage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GivenPassage:
+    """A passage as it was given.
+
+    Attributes:
+        headings, pages, text: as in `Passage`.
+        vector: int16 (dimensions,), where the caller brought one.
+    """
+
+    headings: tuple[str, ...]
+    pages: tuple[int, int] | None
+    text: str
+    vector: NDArray[np.int16] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What one version of a document was made from: what a generation is built from.
+
+    Attributes:
+        content: its number; a later version has a higher one.
+        id, title: of the document.
+        passages: as they were given.
+    """
+
+    content: int
+    id: str
+    title: str
+    passages: tuple[GivenPassage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """A content as one generation stores it.
+
+    Attributes:
+        content: its number.
+        title: of the document.
+        passages: as they are stored.
+    """
+
+    content: int
+    title: str
+    passages: tuple[PreparedPassage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A generation, and how far it is.
+
+    Attributes:
+        generation: what it is.
+        active: whether new commits belong to it.
+        complete: False while it is being built.
+        contents: how many contents it holds.
+        passages: how many passages.
+        bytes: what its index takes on disk.
+        missing: how many live documents it does not hold.
+    """
+
+    generation: Generation
+    active: bool
+    complete: bool
+    contents: int
+    passages: int
+    bytes: int
+    missing: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +298,10 @@ class Snapshot(Protocol):
     @property
     def commit(self) -> int:
         """The commit, from 1; 0 before the first."""
+
+    @property
+    def seen_at(self) -> int:
+        """The newest commit when the snapshot was taken: a document is visible by its fields then, and at `commit`."""
 
     @property
     def generation(self) -> Generation:
@@ -263,8 +362,39 @@ class Snapshot(Protocol):
 class Store(Protocol):
     """Where the rows of one collection live. Each write is one commit, atomic, made under `writing()`."""
 
-    def snapshot(self) -> Snapshot:
-        """The newest commit."""
+    def reading(self) -> AbstractContextManager[None]:
+        """Holds off whatever would take a snapshot's rows away; a search is made from one snapshot inside."""
+
+    def snapshot(self, at: int | None = None, seen_at: int | None = None) -> Snapshot:
+        """A commit, or the newest one.
+
+        Args:
+            at: which; the newest one where None.
+            seen_at: the commit whose fields decide, besides those at `at`, what a principal may see; the newest one
+                where None. What was removed by then is in no principal's `V`.
+
+        Raises:
+            holdstill.SnapshotNotFound: there is no such commit yet.
+            holdstill.SnapshotPruned: one of the two was pruned.
+        """
+
+    def history(self) -> list[Commit]:
+        """Every commit, the first one first, pruned ones too."""
+
+    def tag(self, name: str, commit: int) -> None:
+        """Name a commit, which is then never pruned; a name that is taken moves."""
+
+    def untag(self, name: str) -> None:
+        """Take a name away."""
+
+    def diff(self, first: int, second: int) -> Diff:
+        """What is different at the second commit; either may be the later one. Raises as `snapshot`."""
+
+    def purged(self, commit: int) -> int:
+        """How many documents visible at the commit were purged since."""
+
+    def identity(self) -> bytes:
+        """32 random bytes that are this collection's own."""
 
     def writing(self) -> AbstractContextManager[None]:
         """Holds off every other writer of this collection."""
@@ -280,6 +410,34 @@ class Store(Protocol):
 
     def set_policy(self, policy: Policy) -> int:
         """Put a policy in force; returns its version."""
+
+    def generations(self) -> list[Built]:
+        """Every generation, the first one first."""
+
+    def begin(self, generation: Generation) -> int:
+        """Begin to build a generation beside the active one; its number is the store's to give, and returned."""
+
+    def unbuilt(self, number: int, limit: int) -> list[Given]:
+        """The first live contents, by number, that a generation does not hold."""
+
+    def extend(self, number: int, contents: Sequence[Rebuilt], progress: Progress | None = None) -> None:
+        """Put contents into a generation that is not the active one; their numbers ascend, and follow those it has."""
+
+    def activate(self, number: int, kind: str) -> int:
+        """Make a generation that misses no live content the active one; returns the commit, whose kind is given.
+
+        Raises:
+            holdstill.InvariantViolated: it misses one.
+        """
+
+    def drop(self, number: int) -> Erased:
+        """Erase a generation that is not the active one; its commits are pruned."""
+
+    def prune(self, commits: Sequence[int]) -> Erased:
+        """Erase what is visible at these commits alone; none of them the newest one, or tagged."""
+
+    def purge(self, ids: Sequence[str]) -> Erased:
+        """Erase every version of the documents from every commit and generation, as a commit of its own."""
 
     def check(self) -> list[str]:
         """What is wrong with the derived files, in words; what can be is rebuilt."""

@@ -36,20 +36,26 @@ INDEX = "index"
 
 _TABLES = """
 CREATE TABLE meta (key VARCHAR, value BIGINT);
-CREATE TABLE commits (commit BIGINT, generation INTEGER, kind VARCHAR, committed TIMESTAMP);
+CREATE TABLE identity (secret BLOB);
+CREATE TABLE commits (
+    commit BIGINT, generation INTEGER, kind VARCHAR, committed TIMESTAMP,
+    added BIGINT, replaced BIGINT, removed BIGINT, pruned BOOLEAN);
+CREATE TABLE tags (name VARCHAR, commit BIGINT);
+CREATE TABLE purges (commit BIGINT, added BIGINT, removed BIGINT);
 CREATE TABLE generations (
     generation INTEGER, analyser VARCHAR, embedder VARCHAR, brought BOOLEAN,
     model VARCHAR, dimensions INTEGER, profile VARCHAR,
-    made_with VARCHAR);
+    made_with VARCHAR, settings VARCHAR, complete BOOLEAN, reached BIGINT);
 CREATE TABLE fields (position INTEGER, name VARCHAR, type VARCHAR, added BIGINT);
 CREATE TABLE policies (version INTEGER, predicate VARCHAR, commit BIGINT);
 CREATE TABLE documents (id VARCHAR, content BIGINT, metadata VARCHAR, added BIGINT, removed BIGINT);
-CREATE TABLE contents (
-    content BIGINT, generation INTEGER, title VARCHAR, digest BLOB, first_row BIGINT, passages INTEGER, added BIGINT);
+CREATE TABLE contents (content BIGINT, title VARCHAR, digest BLOB, given VARCHAR, added BIGINT);
 CREATE TABLE passages (
-    passage BIGINT, content BIGINT, ordinal INTEGER, headings VARCHAR[], first_page INTEGER, last_page INTEGER,
-    text VARCHAR, source BLOB, vector BLOB, model VARCHAR);
-CREATE TABLE segments (name VARCHAR, first_row BIGINT, passages BIGINT, commit BIGINT, bytes BIGINT);
+    generation INTEGER, content BIGINT, ordinal INTEGER, headings VARCHAR[], first_page INTEGER, last_page INTEGER,
+    text VARCHAR, source BLOB, vector BLOB);
+CREATE TABLE segments (
+    generation INTEGER, name VARCHAR, first_content BIGINT, last_content BIGINT, passages BIGINT, commit BIGINT,
+    bytes BIGINT, checksum VARCHAR);
 """
 
 SQL_TYPES = {
