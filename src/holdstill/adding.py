@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePath
 
 from holdstill.canonical import canonical_json
@@ -34,7 +34,7 @@ OUTSIDE = "stored and shown, but not in the schema and so not filterable"
 def add(
     store: Store,
     rows: Iterable[Document | Row | Refused],
-    embedding: Embedding,
+    embedding_of: Callable[[Generation], Embedding],
     *,
     strict: bool,
     progress: Progress | None,
@@ -49,6 +49,7 @@ def add(
     given = list(rows)  # the caller's code runs here, before the lock is taken: it may write to this very collection
     with store.writing():
         snapshot = store.snapshot()
+        embedding = embedding_of(snapshot.generation)
         good, refused = _typed_rows(given, snapshot, embedding)
         existing = snapshot.existing([each.row.document.id for each in good])
         changed = [each for each in good if not _same(existing.get(each.row.document.id), each)]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from pathlib import Path
-from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, cast
+from typing import Any, Concatenate, ParamSpec, cast
 
 from numpy.typing import ArrayLike
 
@@ -15,12 +13,11 @@ from holdstill.adding import add
 from holdstill.analysis import analyser as analyser_of
 from holdstill.arguments import as_flag, as_ids, as_mapping
 from holdstill.document import Document
-from holdstill.embedding import Embedder, Embedding
 from holdstill.errors import InvalidInput, InvalidQuery, InvalidVector, ModelMismatch, NotFound
+from holdstill.handle import Where, as_predicate, named, select, storable
 from holdstill.ingest import Row
-from holdstill.models import matching
+from holdstill.operating import Operated
 from holdstill.policy import Policy
-from holdstill.predicate import Predicate, parse
 from holdstill.query import ArmName, Query, Settings, Unit, parse_order_by
 from holdstill.refused import Refused
 from holdstill.reports import AddReport, ChangeReport, Info
@@ -32,16 +29,12 @@ from holdstill.stores.base import (
     Generation,
     PreparedDocument,
     Progress,
-    Selection,
     Snapshot,
-    Store,
     StoredDocument,
     count_units,
-    first_rows,
 )
-from holdstill.text import clean
+from holdstill.timeline import At
 
-Where = Predicate | str | None
 P = ParamSpec("P")
 
 
@@ -59,31 +52,11 @@ def _off_the_loop(
     return asynchronous
 
 
-class Collection:
+class Collection(Operated):
     """A collection, open. A context manager; any number of threads may share it.
 
     Every call that touches rows takes `principal` or `operator`: who asks. Without a policy neither is needed.
     """
-
-    def __init__(self, path: Path, store: Store, embedder: Embedder | None) -> None:
-        self.path = path
-        self._store = store
-        self._embedder = embedder
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return f"Collection({str(self.path)!r})"
-
-    def close(self) -> None:
-        """Let go of the collection, so that another process can open it."""
-        self._store.close()
 
     # -- searching -------------------------------------------------------------------------------
 
@@ -101,6 +74,7 @@ class Collection:
         arms: Sequence[ArmName] | None = None,
         by: Unit = "passage",
         order_by: str | None = None,
+        at: At = None,
         principal: Asking = None,
         operator: bool = False,
         settings: Settings | None = None,
@@ -121,6 +95,8 @@ class Collection:
             arms: the arms to ask, of `lexical` and `dense`; without it all that can answer.
             by: what is ranked and counted: `passage` or `document`.
             order_by: `FIELD` or `FIELD desc`, for an answer without text and vector; without it, by id.
+            at: search what was visible at a commit, by its number, a tag or a time, with the statistics of then; but
+                nothing that the principal may not see today.
             principal: who asks: a `Principal`, or `{"id", "groups", "attributes"}`.
             operator: whether the operator asks, who sees everything.
             settings: how arms are fused.
@@ -128,35 +104,45 @@ class Collection:
         Raises:
             holdstill.InvalidInput: an argument is out of range or does not fit the collection.
             holdstill.AccessDenied: the collection has a policy and nobody was named.
+            holdstill.SnapshotNotFound: `at` names no commit; `holdstill.SnapshotPruned`: one that was pruned.
         """
-        snapshot = self._store.snapshot()
-        query = Query(
-            text=text,
-            vector=None if vector is None else _query_vector(vector, snapshot.generation),
-            where=_predicate(where, params),
-            must=cast(tuple[str, ...], must),
-            must_not=cast(tuple[str, ...], must_not),
-            k=k,
-            offset=offset,
-            arms=cast(tuple[ArmName, ...] | None, arms),
-            by=by,
-            order_by=None if order_by is None else parse_order_by(order_by),
-            settings=Settings() if settings is None else settings,
-        )
-        return search(snapshot, query, self._embedding(snapshot), principal=principal, operator=operator)
+        with self._reading(at) as snapshot:
+            query = Query(
+                text=text,
+                vector=None if vector is None else _query_vector(vector, snapshot.generation),
+                where=as_predicate(where, params),
+                must=cast(tuple[str, ...], must),
+                must_not=cast(tuple[str, ...], must_not),
+                k=k,
+                offset=offset,
+                arms=cast(tuple[ArmName, ...] | None, arms),
+                by=by,
+                order_by=None if order_by is None else parse_order_by(order_by),
+                settings=Settings() if settings is None else settings,
+            )
+            embedding = self._embedding(snapshot.generation)
+            return search(snapshot, query, embedding, principal=principal, operator=operator)
 
     asearch = _off_the_loop(search)  #: `search`, off the event loop
 
-    def get(self, id: str, *, principal: Asking = None, operator: bool = False) -> StoredDocument:  # noqa: A002
-        """A document, whole.
+    def get(
+        self,
+        id: str,  # noqa: A002 - the field's name everywhere
+        *,
+        at: At = None,
+        principal: Asking = None,
+        operator: bool = False,
+    ) -> StoredDocument:
+        """A document, whole; as it was at a commit, where `at` names one.
 
         Raises:
             holdstill.NotFound: there is none of that id that the caller may see.
+            holdstill.SnapshotNotFound: `at` names no commit, or one that was pruned.
         """
-        snapshot = self._store.snapshot()
-        allowed = permission(snapshot, principal, operator=operator)
-        (named,) = as_ids([id])
-        found = snapshot.document(named, allowed) if _storable(named) else None
+        with self._reading(at) as snapshot:
+            allowed = permission(snapshot, principal, operator=operator)
+            (given,) = as_ids([id])
+            found = snapshot.document(given, allowed) if storable(given) else None
         if found is None:
             raise NotFound("there is no such document", field="id", got=id, hint="Ids are matched byte for byte")
         return found
@@ -166,35 +152,36 @@ class Collection:
         where: Where = None,
         *,
         params: Mapping[str, object] | None = None,
+        at: At = None,
         principal: Asking = None,
         operator: bool = False,
     ) -> int:
-        """How many documents there are that the caller may see and that satisfy `where`."""
-        snapshot = self._store.snapshot()
-        allowed = permission(snapshot, principal, operator=operator)
-        selection = _select(snapshot, _predicate(where, params), allowed)
-        return count_units(selection.eligible, selection.units)
+        """How many documents there are, or were `at` a commit, that the caller may see and that satisfy `where`."""
+        with self._reading(at) as snapshot:
+            allowed = permission(snapshot, principal, operator=operator)
+            selection = select(snapshot, as_predicate(where, params), allowed)
+            return count_units(selection.eligible, selection.units)
 
-    def info(self, *, principal: Asking = None, operator: bool = False) -> Info:
-        """What the collection is; counts are of what the caller may see."""
-        snapshot = self._store.snapshot()
-        selection = snapshot.select(permission(snapshot, principal, operator=operator), by="document")
-        generation = snapshot.generation
-        return Info(
-            path=str(self.path),
-            format=FORMAT,
-            documents=count_units(selection.visible, selection.units),
-            passages=selection.passages,
-            commit=snapshot.commit,
-            generation=generation.number,
-            analyser=analyser_of(generation.analyser).identity,
-            embedder=generation.embedder,
-            brought=generation.brought,
-            model=generation.model,
-            dimensions=generation.dimensions,
-            schema=snapshot.schema.types(),
-            policy=snapshot.policy_version,
-        )
+    def info(self, *, at: At = None, principal: Asking = None, operator: bool = False) -> Info:
+        """What the collection is, or was `at` a commit; counts are of what the caller may see."""
+        with self._reading(at) as snapshot:
+            selection = snapshot.select(permission(snapshot, principal, operator=operator), by="document")
+            generation = snapshot.generation
+            return Info(
+                path=str(self.path),
+                format=FORMAT,
+                documents=count_units(selection.visible, selection.units),
+                passages=selection.passages,
+                commit=snapshot.commit,
+                generation=generation.number,
+                analyser=analyser_of(generation.analyser).identity,
+                embedder=generation.embedder,
+                brought=generation.brought,
+                model=generation.model,
+                dimensions=generation.dimensions,
+                schema=snapshot.schema.types(),
+                policy=snapshot.policy_version,
+            )
 
     @property
     def schema(self) -> Schema:
@@ -235,9 +222,7 @@ class Collection:
             )
         snapshot = self._store.snapshot()
         require_operator(snapshot, principal, operator=operator)
-        return add(
-            self._store, documents, self._embedding(snapshot), strict=as_flag("strict", strict), progress=progress
-        )
+        return add(self._store, documents, self._embedding, strict=as_flag("strict", strict), progress=progress)
 
     def delete(
         self,
@@ -257,7 +242,7 @@ class Collection:
         require_operator(self._store.snapshot(), principal, operator=operator)
         with self._store.writing():
             snapshot = self._store.snapshot()
-            found, missing = self._named(snapshot, ids, _predicate(where, params))
+            found, missing = named(snapshot, ids, as_predicate(where, params))
             commit = self._store.remove(found) if found else snapshot.commit
         return ChangeReport(len(found), missing, commit)
 
@@ -286,9 +271,9 @@ class Collection:
         with self._store.writing():
             snapshot = self._store.snapshot()
             values = {name: snapshot.schema[name].accept(value) for name, value in given.items()}
-            found, missing = self._named(snapshot, ids, _predicate(where, params))
+            found, missing = named(snapshot, ids, as_predicate(where, params))
             changed = _updated(snapshot, found, values)
-            commit = self._store.put(changed) if changed else snapshot.commit
+            commit = self._store.put(changed, kind="update") if changed else snapshot.commit
         return ChangeReport(len(changed), missing, commit)
 
     def add_field(
@@ -344,36 +329,6 @@ class Collection:
         require_operator(self._store.snapshot(), principal, operator=operator)
         return self._store.check()
 
-    # -- shared ----------------------------------------------------------------------------------
-
-    def _embedding(self, snapshot: Snapshot) -> Embedding:
-        return lambda: matching(snapshot.generation, self._embedder)
-
-    def _named(
-        self, snapshot: Snapshot, ids: str | Iterable[str], where: Predicate | None
-    ) -> tuple[list[str], tuple[str, ...]]:
-        """The documents that a write is about, and the ids that are not there."""
-        named = as_ids(ids)
-        if bool(named) == (where is not None):
-            raise InvalidQuery(
-                "a write must say which documents it is about", field="ids", expected="either ids or `where`", got=named
-            )
-        if where is not None:
-            selection = _select(snapshot, where, None)
-            return snapshot.ids(first_rows(selection.eligible, selection.units)), ()
-        live = snapshot.existing([id_ for id_ in named if _storable(id_)])
-        return [id_ for id_ in named if id_ in live], tuple(id_ for id_ in named if id_ not in live)
-
-
-def _select(snapshot: Snapshot, where: Predicate | None, allowed: Predicate | None) -> Selection:
-    """The documents that may be seen, and those of them that satisfy `where`."""
-    return snapshot.select(allowed, None if where is None else where.check(snapshot.schema), by="document")
-
-
-def _storable(id: str) -> bool:  # noqa: A002 - the field's name everywhere
-    """Whether a document could have this id at all."""
-    return clean(id) == id
-
 
 def _updated(snapshot: Snapshot, ids: Sequence[str], values: Mapping[str, Any]) -> list[PreparedDocument]:
     changed = []
@@ -383,16 +338,6 @@ def _updated(snapshot: Snapshot, ids: Sequence[str], values: Mapping[str, Any]) 
         if fields != stored.values:
             changed.append(PreparedDocument(id_, "", stored.content, fields, stored.metadata, None))
     return changed
-
-
-def _predicate(where: Where, params: Mapping[str, object] | None) -> Predicate | None:
-    if isinstance(where, str):
-        return parse(where, None if params is None else as_mapping("params", params))
-    if where is not None and not isinstance(where, Predicate):
-        raise InvalidQuery("where cannot be used", field="where", expected="a predicate or its SQL spelling", got=where)
-    if params:
-        raise InvalidQuery("params belong to a spelled filter", field="params", expected="where as text", got=params)
-    return where
 
 
 def _query_vector(vector: ArrayLike | Mapping[str, Any], generation: Generation) -> Any:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from holdstill._version import __version__
 from holdstill.analysis import analyser as analyser_of
 from holdstill.arguments import as_path, as_seconds
 from holdstill.collection import Collection
 from holdstill.embedding import DEFAULT, Embedder
+from holdstill.making import generation
 from holdstill.models import chosen, matching
 from holdstill.schema import Schema
-from holdstill.splitting import PROFILE
-from holdstill.stores.base import Generation
 
 LOCK_TIMEOUT = 10.0  #: seconds to wait for another process, unless said otherwise
 
@@ -52,16 +50,7 @@ def create(
     analyser_of(analyser)
     fields = schema if isinstance(schema, Schema) else Schema.of({} if schema is None else schema)
     model = chosen(embedder, vector_model)
-    if vector_model is not None:
-        name, dimensions = vector_model, None
-        digest = f"declared:{vector_model}" if model is None else model.digest
-    elif model is None:
-        name, digest, dimensions = "none", None, None
-    else:
-        name, digest, dimensions = model.name, model.digest, model.dimensions
-    brought = vector_model is not None
-    generation = Generation(1, analyser, name, brought, digest, dimensions, PROFILE, _made_with())
-    store = DuckDBStore.create(directory, generation, fields, timeout)
+    store = DuckDBStore.create(directory, generation(analyser, model, vector_model), fields, timeout)
     return Collection(directory, store, model)
 
 
@@ -93,9 +82,3 @@ def open(  # noqa: A001 - reads `holdstill.open`, as `gzip.open` does
     except BaseException:
         store.close()
         raise
-
-
-def _made_with() -> str:
-    from importlib import metadata
-
-    return f"holdstill {__version__}, onnxruntime {metadata.version('onnxruntime')}"

@@ -1,4 +1,4 @@
-"""From typed documents to rows: split to the model's window, and embedded where no vector is stored already."""
+"""From documents to rows: split to the model's window, and embedded where no vector is stored already."""
 
 from __future__ import annotations
 
@@ -11,13 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdstill.analysis import lexical_text
-from holdstill.document import Passage
+from holdstill.document import Document, Passage
 from holdstill.embedding import Embedder, Embedding, embed_rows
 from holdstill.errors import EmbedderRequired
 from holdstill.ingest.rows import Row
 from holdstill.ranking.grid import to_grid
 from holdstill.splitting import embedded_text, split
-from holdstill.stores.base import Existing, PreparedDocument, PreparedPassage, Progress, Snapshot
+from holdstill.stores.base import (
+    Existing,
+    Generation,
+    GivenPassage,
+    PreparedDocument,
+    PreparedPassage,
+    Progress,
+    Snapshot,
+)
 
 Grid = NDArray[np.int16]
 _EMBED_BATCH = 64  # texts between two reports of progress
@@ -58,24 +66,65 @@ def prepare(
         holdstill.EmbedderFailed: the model cannot be loaded, or fails.
     """
     new = [each for each in documents if _content_of(existing, each) != each.content]
-    embedder = embedding() if new and snapshot.generation.dense else None
-    pieces = _pieces(new, embedder, progress)
-    texts = [piece.text_to_embed for parts in pieces.values() for piece in parts if piece.vector is None]
-    made = _embed(snapshot, texts, embedder, progress) if snapshot.generation.dense else {}
-    prepared = []
-    for each in documents:
-        document = each.row.document
-        parts = pieces.get(document.id)
-        passages = None if parts is None else tuple(_passage(piece, made) for piece in parts)
-        prepared.append(
-            PreparedDocument(document.id, document.title, each.content, each.values, each.metadata, passages)
+    given = {each.row.document.id: _given(each) for each in new}
+    built = passages(
+        snapshot, snapshot.generation, [Source(each.row.document, each.vectors) for each in new], embedding, progress
+    )
+    made = dict(zip(given, built, strict=True))
+    return [
+        PreparedDocument(
+            id=each.row.document.id,
+            title=each.row.document.title,
+            content=each.content,
+            values=each.values,
+            metadata=each.metadata,
+            passages=made.get(each.row.document.id),
+            given=given.get(each.row.document.id, ()),
         )
-    return prepared
+        for each in documents
+    ]
+
+
+def passages(
+    snapshot: Snapshot,
+    generation: Generation,
+    sources: Sequence[Source],
+    embedding: Embedding,
+    progress: Progress | None,
+) -> list[tuple[PreparedPassage, ...]]:
+    """The passages of each document as a generation stores them: split to its model's window, and embedded.
+
+    No text is embedded whose vector by the generation's model is stored already.
+
+    Raises:
+        As `prepare`.
+    """
+    embedder = embedding() if sources and generation.dense else None
+    pieces = _pieces(sources, embedder, progress)
+    texts = [piece.text_to_embed for parts in pieces for piece in parts if piece.vector is None]
+    made = _embed(snapshot, generation.model, texts, embedder, progress) if generation.model is not None else {}
+    return [tuple(_passage(piece, made) for piece in parts) for parts in pieces]
 
 
 def _content_of(existing: Mapping[str, Existing], each: Typed) -> bytes | None:
     stored = existing.get(each.row.document.id)
     return None if stored is None else stored.content
+
+
+def _given(each: Typed) -> tuple[GivenPassage, ...]:
+    vectors = iter(each.vectors)
+    return tuple(
+        GivenPassage(part.headings, part.pages, part.text, None if part.vector is None else next(vectors))
+        for part in each.row.document.passages
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A document, and the grid vectors of those of its passages that bring one, in order."""
+
+    document: Document
+    vectors: tuple[Grid, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,22 +137,24 @@ class _Piece:
 
 
 def _pieces(
-    documents: Sequence[Typed], embedder: Embedder | None, progress: Progress | None
-) -> dict[str, tuple[_Piece, ...]]:
+    sources: Sequence[Source], embedder: Embedder | None, progress: Progress | None
+) -> list[tuple[_Piece, ...]]:
     """The passages of each document, split to the window; those that bring a vector are never split."""
-    pieces = {}
-    for done, each in enumerate(documents, start=1):
-        document, vectors = each.row.document, iter(each.vectors)
-        pieces[document.id] = tuple(
-            _Piece(
-                passage,
-                _text(document.title, passage, embedder),
-                None if passage.vector is None else next(vectors),
+    pieces = []
+    for done, each in enumerate(sources, start=1):
+        document, vectors = each.document, iter(each.vectors)
+        pieces.append(
+            tuple(
+                _Piece(
+                    passage,
+                    _text(document.title, passage, embedder),
+                    None if passage.vector is None else next(vectors),
+                )
+                for passage in split(document, embedder)
             )
-            for passage in split(document, embedder)
         )
         if progress is not None:
-            progress("splitting", done, len(documents))
+            progress("splitting", done, len(sources))
     return pieces
 
 
@@ -114,11 +165,11 @@ def _text(title: str, passage: Passage, embedder: Embedder | None) -> str:
 
 
 def _embed(
-    snapshot: Snapshot, texts: Sequence[str], embedder: Embedder | None, progress: Progress | None
+    snapshot: Snapshot, model: str, texts: Sequence[str], embedder: Embedder | None, progress: Progress | None
 ) -> dict[bytes, Grid]:
     """The grid vector of each text, by the SHA-256 of it; the embedder is called for those never stored before."""
     by_source = {_source(text): text for text in texts}
-    made = snapshot.known_vectors(list(by_source)) if by_source else {}
+    made = snapshot.known_vectors(model, list(by_source)) if by_source else {}
     missing = [(source, text) for source, text in by_source.items() if source not in made]
     if missing and embedder is None:
         raise EmbedderRequired(

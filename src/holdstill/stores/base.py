@@ -114,7 +114,7 @@ class Erased:
 
     Attributes:
         commit: the newest commit after it.
-        commits: how many commits can no more be searched because of it.
+        commits: how many commits were pruned; of a purge, how many that are kept had one of the documents.
         versions: how many versions of documents are gone.
         sources: the SHA-256 of what was embedded for passages that are gone, as in `PreparedPassage`.
         before, after: the bytes that the collection took on disk.
@@ -264,7 +264,6 @@ class Built:
         generation: what it is.
         active: whether new commits belong to it.
         complete: False while it is being built.
-        contents: how many contents it holds.
         passages: how many passages.
         bytes: what its index takes on disk.
         missing: how many live documents it does not hold.
@@ -273,7 +272,6 @@ class Built:
     generation: Generation
     active: bool
     complete: bool
-    contents: int
     passages: int
     bytes: int
     missing: int
@@ -355,8 +353,8 @@ class Snapshot(Protocol):
     def existing(self, ids: Sequence[str]) -> dict[str, Existing]:
         """Those of the ids that are live."""
 
-    def known_vectors(self, sources: Sequence[bytes]) -> dict[bytes, NDArray[np.int16]]:
-        """Vectors of the generation's model that are already stored, by the SHA-256 of what was embedded."""
+    def known_vectors(self, model: str, sources: Sequence[bytes]) -> dict[bytes, NDArray[np.int16]]:
+        """Vectors of a model that are stored in any generation, by the SHA-256 of what was embedded."""
 
 
 class Store(Protocol):
@@ -399,7 +397,10 @@ class Store(Protocol):
     def writing(self) -> AbstractContextManager[None]:
         """Holds off every other writer of this collection."""
 
-    def put(self, documents: Sequence[PreparedDocument], progress: Progress | None = None) -> int:
+    def stored(self, ids: Sequence[str]) -> list[str]:
+        """Those of the ids that some version of a document has, live or not."""
+
+    def put(self, documents: Sequence[PreparedDocument], progress: Progress | None = None, kind: str = "add") -> int:
         """Insert or replace documents; returns the commit."""
 
     def remove(self, ids: Sequence[str]) -> int:

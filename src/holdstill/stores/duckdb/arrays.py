@@ -3,7 +3,8 @@
     magic, length of the header (8 bytes, little-endian), SHA-256 of the header, header (JSON), arrays
 
 The header names the commit and, for each array, its type, shape, place and SHA-256. Reading checks all but the arrays'
-checksums, which `verify` checks; what stands between two arrays is padding.
+checksums, which `verify` checks; what stands between two arrays is padding. The header's SHA-256 names the file: where
+it is known from elsewhere, no other file can take its place.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MAGIC = b"HOLDSEG2"
-_EARLIER = b"HOLDSEG1"  # had no records
+MAGIC = b"HOLDSEG3"
+_EARLIER = (b"HOLDSEG1", b"HOLDSEG2")  # had no records, and no numbers of contents
 _PREAMBLE = len(MAGIC) + 8 + hashlib.sha256().digest_size
 _ALIGN = 64
 
@@ -31,8 +32,8 @@ class TornFile(Exception):
     """The file is missing, short, of another commit or layout, or damaged; it can be rebuilt from the database."""
 
 
-def write(path: Path, arrays: Arrays, commit: int) -> int:
-    """Write the arrays to a new file, durably, and return its length in bytes.
+def write(path: Path, arrays: Arrays, commit: int) -> tuple[int, str]:
+    """Write the arrays to a new file, durably; gives its length in bytes and the SHA-256 of its header.
 
     Raises:
         OSError: it cannot be written; nothing of it is left.
@@ -52,7 +53,8 @@ def write(path: Path, arrays: Arrays, commit: int) -> int:
         )
         offset = _aligned(offset + data.nbytes)
     header = json.dumps({"commit": commit, "arrays": entries}).encode()
-    preamble = MAGIC + len(header).to_bytes(8, "little") + hashlib.sha256(header).digest()
+    checksum = hashlib.sha256(header)
+    preamble = MAGIC + len(header).to_bytes(8, "little") + checksum.digest()
     start = _aligned(len(preamble) + len(header))
     file = path.open("xb")
     try:
@@ -69,16 +71,16 @@ def write(path: Path, arrays: Arrays, commit: int) -> int:
         with suppress(OSError):
             path.unlink()
         raise
-    return start + offset
+    return start + offset, checksum.hexdigest()
 
 
-def load(path: Path, *, commit: int, length: int) -> dict[str, NDArray[Any]]:
+def load(path: Path, *, commit: int, length: int, checksum: str) -> dict[str, NDArray[Any]]:
     """Map the arrays of a file into memory.
 
     Raises:
         TornFile: the file is not the one that the database describes.
     """
-    header, start = _header(path, commit, length)
+    header, start = _header(path, commit, length, checksum)
     try:
         buffer = np.memmap(path, dtype=np.uint8, mode="r")
     except OSError as error:  # merged and swept since its header was read
@@ -92,21 +94,21 @@ def load(path: Path, *, commit: int, length: int) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def verify(path: Path, *, commit: int, length: int) -> None:
+def verify(path: Path, *, commit: int, length: int, checksum: str) -> None:
     """Compare every array with its checksum.
 
     Raises:
         TornFile: the file is not the one that the database describes, or an array is damaged.
     """
-    arrays = load(path, commit=commit, length=length)
-    header, _ = _header(path, commit, length)
+    arrays = load(path, commit=commit, length=length, checksum=checksum)
+    header, _ = _header(path, commit, length, checksum)
     for entry in header["arrays"]:
         data = arrays[entry["name"]]
         if hashlib.sha256(data.data if data.size else b"").hexdigest() != entry["sha256"]:
             raise TornFile(f"{path.name}: array {entry['name']!r} does not match its checksum")
 
 
-def _header(path: Path, commit: int, length: int) -> tuple[dict[str, Any], int]:
+def _header(path: Path, commit: int, length: int, known: str) -> tuple[dict[str, Any], int]:
     try:
         actual = path.stat().st_size
         with path.open("rb") as file:
@@ -115,7 +117,7 @@ def _header(path: Path, commit: int, length: int) -> tuple[dict[str, Any], int]:
             text = file.read(min(header_length, length))
     except OSError as error:
         raise TornFile(f"{path.name}: {error}") from error
-    if magic == _EARLIER:
+    if magic in _EARLIER:
         raise TornFile(f"{path.name}: of an earlier layout")
     if actual != length or magic != MAGIC:
         raise TornFile(f"{path.name}: not a segment of {length} bytes")
@@ -124,6 +126,8 @@ def _header(path: Path, commit: int, length: int) -> tuple[dict[str, Any], int]:
     header: dict[str, Any] = json.loads(text)
     if header["commit"] != commit:
         raise TornFile(f"{path.name}: of commit {header['commit']}, not {commit}")
+    if checksum.hex() != known:
+        raise TornFile(f"{path.name}: not the one that the database lists")
     return header, _aligned(_PREAMBLE + header_length)
 
 

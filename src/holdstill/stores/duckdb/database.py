@@ -29,6 +29,7 @@ from holdstill.errors import (
 )
 from holdstill.schema import Schema
 from holdstill.stores.base import FORMAT
+from holdstill.stores.duckdb import migrating
 from holdstill.stores.duckdb.connection import Connection, Cursor
 
 FILE = "collection.duckdb"
@@ -103,6 +104,7 @@ def create(path: Path, fill: Callable[[Cursor], None]) -> None:
         with closing(connection), connection.transaction() as cursor:
             cursor.execute(_TABLES)
             cursor.execute("INSERT INTO meta VALUES ('format', ?)", [FORMAT])
+            cursor.execute("INSERT INTO identity VALUES (?)", [os.urandom(32)])
             fill(cursor)
         building.rename(path)
     except OSError as error:
@@ -149,7 +151,8 @@ def connect(path: Path, lock_timeout: float) -> tuple[Connection, bool]:
     writable = os.access(file, os.W_OK) and os.access(path, os.W_OK)
     connection = Connection(path, _connect(file, lock_timeout, read_only=not writable))
     try:
-        _check_format(connection, path)
+        if _format(connection, path) < FORMAT:
+            migrating.migrate(connection, path, _TABLES, writable=writable)
     except BaseException:
         connection.close()
         raise
@@ -197,7 +200,7 @@ def _unusable(file: Path, error: duckdb.Error) -> HoldstillError:
     )
 
 
-def _check_format(connection: Connection, path: Path) -> None:
+def _format(connection: Connection, path: Path) -> int:
     try:
         with connection.reading() as cursor:
             row = cursor.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
@@ -213,6 +216,14 @@ def _check_format(connection: Connection, path: Path) -> None:
             got=row[0],
             hint="Upgrade holdstill; nothing was changed",
         )
+    return row[0]
+
+
+def identity(cursor: Cursor) -> bytes:
+    """The random bytes that are the collection's own."""
+    row = cursor.execute("SELECT secret FROM identity").fetchone()
+    assert row is not None  # noqa: S101 - a collection is made with them
+    return bytes(row[0])
 
 
 def insert(cursor: Cursor, table: str, types: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -232,12 +243,15 @@ class Shared:
         file: device and inode of the database that they have open.
         lock: taken before writing.
         changes: how many changes were made, or may have been; what was read before the last one may be out of date.
+        files: how many times files of the index were, or may have been, removed; one that is missing since may have
+            been replaced.
     """
 
     handles: WeakSet[object] = field(default_factory=WeakSet)
     file: tuple[int, int] | None = None
     lock: threading.RLock = field(default_factory=threading.RLock)
     changes: int = 0
+    files: int = 0
 
 
 _shared: dict[Path, Shared] = {}

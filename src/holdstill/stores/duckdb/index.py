@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from holdstill.errors import InvariantViolated
 from holdstill.ranking.codes import Codes
 from holdstill.ranking.dense import Block
 from holdstill.stores.base import Postings, StoredPassage
@@ -43,8 +44,41 @@ class Index:
         return _join([each["lengths"] for each in self.segments], np.dtype(np.int32))
 
     @cached_property
+    def numbers(self) -> NDArray[np.int64]:
+        """The number of each content in the database, ascending; shape (contents,).
+
+        Everywhere else in the index a content goes by its place in this order.
+        """
+        return _join([each["contents"] for each in self.segments], np.dtype(np.int64))
+
+    def places(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The places of contents, by their numbers in the database.
+
+        Raises:
+            holdstill.InvariantViolated: the index lacks one of them.
+        """
+        if self._gapless:
+            places = numbers
+            lacking = numbers[numbers >= len(self.numbers)]
+        else:
+            places = np.searchsorted(self.numbers, numbers)
+            lacking = numbers[np.take(self.numbers, places, mode="clip") != numbers] if self.segments else numbers
+        if len(lacking):
+            raise InvariantViolated(
+                "the index lacks the content of a document",
+                field="content",
+                got=int(lacking[0]),
+                hint="`holdstill doctor` compares the index with the database",
+            )
+        return places
+
+    @cached_property
+    def _gapless(self) -> bool:
+        return len(self.numbers) > 0 and int(self.numbers[-1]) == len(self.numbers) - 1
+
+    @cached_property
     def contents(self) -> NDArray[np.int64]:
-        """The number of the content each passage belongs to, non-decreasing, read-only; shape (rows,)."""
+        """The place of the content each passage belongs to, non-decreasing, read-only; shape (rows,)."""
         numbers = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
         numbers.flags.writeable = False
         return numbers
@@ -62,7 +96,7 @@ class Index:
 
     def spread(self, contents: NDArray[np.int64]) -> NDArray[np.bool_]:
         """A mask over passages, bool (rows,), of those that belong to the contents."""
-        mask = np.zeros(len(self.starts) - 1, dtype=np.bool_)
+        mask = np.zeros(len(self.numbers), dtype=np.bool_)
         mask[contents] = True
         return mask if self.single else mask[self.contents]
 

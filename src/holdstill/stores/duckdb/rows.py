@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -9,10 +11,9 @@ from typing import Any
 from holdstill.errors import InvariantViolated
 from holdstill.policy import Policy
 from holdstill.schema import Field, Schema
-from holdstill.stores.base import Generation, PreparedDocument
+from holdstill.stores.base import Generation, GivenPassage, PreparedDocument, Rebuilt
 from holdstill.stores.duckdb.connection import Cursor
 from holdstill.stores.duckdb.database import SQL_TYPES, column, insert
-from holdstill.stores.duckdb.index import Index
 from holdstill.stores.duckdb.segments import Entry
 
 
@@ -36,38 +37,35 @@ def insert_field(cursor: Cursor, position: int, field: Field, commit: int) -> No
     cursor.execute(f"ALTER TABLE documents ADD COLUMN {column(position)} {SQL_TYPES[field.type]}")
 
 
-def read_generation(cursor: Cursor) -> Generation:
-    """The active generation."""
+def read_generation(cursor: Cursor, number: int) -> Generation | None:
+    """The generation of that number."""
     row = cursor.execute(
-        "SELECT generation, analyser, embedder, brought, model, dimensions, profile, made_with FROM generations "
-        "ORDER BY generation DESC LIMIT 1"
+        "SELECT generation, analyser, embedder, brought, model, dimensions, profile, made_with, settings "
+        "FROM generations WHERE generation = ?",
+        [number],
     ).fetchone()
-    assert row is not None  # noqa: S101 - a collection is made with one
-    return Generation(*row)
+    return None if row is None else Generation(*row)
 
 
-def insert_generation(cursor: Cursor, generation: Generation) -> None:
-    """Begin a generation."""
-    cursor.execute(
-        "INSERT INTO generations VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            generation.number,
-            generation.analyser,
-            generation.embedder,
-            generation.brought,
-            generation.model,
-            generation.dimensions,
-            generation.profile,
-            generation.made_with,
-        ],
-    )
+def insert_generation(cursor: Cursor, generation: Generation, *, complete: bool) -> None:
+    """Begin a generation, which holds no content yet."""
+    values = [getattr(generation, field.name) for field in dataclasses.fields(generation)]
+    marks = ", ".join("?" * len(values))
+    cursor.execute(f"INSERT INTO generations VALUES ({marks}, ?, 0)", [*values, complete])
 
 
-def set_dimensions(cursor: Cursor, generation: Generation, new: Sequence[PreparedDocument]) -> None:
-    """Keep the number of dimensions of the first vector, which decides it."""
-    vectors = (passage.vector for document in new for passage in document.passages or ())
+def set_reached(cursor: Cursor, number: int, reached: int) -> None:
+    """Keep how far a generation is: every live content below that number is in it."""
+    cursor.execute("UPDATE generations SET reached = ? WHERE generation = ?", [reached, number])
+
+
+def set_dimensions(cursor: Cursor, number: int, new: Sequence[Rebuilt]) -> None:
+    """Keep the number of dimensions of the first vector, which decides it where none is known yet."""
+    vectors = (passage.vector for each in new for passage in each.passages)
     dimensions = next((len(vector) for vector in vectors if vector is not None), None)
-    cursor.execute("UPDATE generations SET dimensions = ? WHERE generation = ?", [dimensions, generation.number])
+    cursor.execute(
+        "UPDATE generations SET dimensions = ? WHERE generation = ? AND dimensions IS NULL", [dimensions, number]
+    )
 
 
 def read_policy(cursor: Cursor, schema: Schema) -> tuple[int | None, Policy | None]:
@@ -81,6 +79,17 @@ def insert_policy(cursor: Cursor, version: int, policy: Policy, commit: int) -> 
     cursor.execute("INSERT INTO policies VALUES (?, ?, ?)", [version, str(policy), commit])
 
 
+def insert_commit(cursor: Cursor, commit: int, generation: int, kind: str, counts: tuple[int, int, int]) -> None:
+    """Begin a commit; `counts` are the documents that it adds, replaces and removes.
+
+    Its time is for people and for `at`: no result depends on it. It is never before that of the commit before it.
+    """
+    cursor.execute(
+        "INSERT INTO commits SELECT ?, ?, ?, greatest(?::TIMESTAMP, max(committed)), ?, ?, ?, FALSE FROM commits",
+        [commit, generation, kind, datetime.now(UTC).replace(tzinfo=None), *counts],
+    )
+
+
 def retire(cursor: Cursor, ids: Sequence[str], commit: int) -> None:
     """Mark the live documents of these ids as removed by the commit."""
     cursor.execute(
@@ -89,39 +98,37 @@ def retire(cursor: Cursor, ids: Sequence[str], commit: int) -> None:
     )
 
 
-def stored_contents(cursor: Cursor, documents: Sequence[PreparedDocument]) -> dict[str, int]:
-    """The content number of each document whose content is stored already; asked before it is retired."""
-    ids = [document.id for document in documents if document.passages is None]
+def live_contents(cursor: Cursor, ids: Sequence[str]) -> dict[str, int]:
+    """The content number of each of these documents that is live."""
     rows = cursor.execute(
-        "SELECT id, content FROM documents WHERE removed IS NULL AND id IN (SELECT unnest(?::VARCHAR[]))", [ids]
+        "SELECT id, content FROM documents WHERE removed IS NULL AND id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)]
     ).fetchall()
     return dict(rows)
 
 
-def insert_contents(
-    cursor: Cursor, generation: Generation, index: Index, new: Sequence[PreparedDocument], commit: int
-) -> dict[str, int]:
-    """Store new titles and passages after those of the index; returns the content number of each document id."""
-    content, row = len(index.starts) - 1, index.rows
-    contents: list[tuple[Any, ...]] = []
+def insert_contents(cursor: Cursor, new: Sequence[tuple[int, PreparedDocument]], commit: int) -> None:
+    """Store titles and passages as they were given, by their content numbers."""
+    contents = [(number, each.title, each.content, _given(each.given), commit) for number, each in new]
+    insert(cursor, "contents", ["BIGINT", "VARCHAR", "BLOB", "VARCHAR", "BIGINT"], contents)
+
+
+def _given(passages: Sequence[GivenPassage]) -> str:
+    """Passages as JSON: headings, first and last page, text, and whether each brought a vector."""
+    parts = [[list(each.headings), each.pages, each.text, each.vector is not None] for each in passages]
+    return json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+
+
+def insert_passages(cursor: Cursor, generation: int, contents: Sequence[Rebuilt]) -> None:
+    """Store contents as a generation has them."""
     passages: list[tuple[Any, ...]] = []
-    numbers: dict[str, int] = {}
-    for document in new:
-        parts = document.passages or ()
-        contents.append((content, generation.number, document.title, document.content, row, len(parts), commit))
-        for ordinal, part in enumerate(parts):
+    for each in contents:
+        for ordinal, part in enumerate(each.passages):
             vector = None if part.vector is None else part.vector.astype("<i2").tobytes()
             first, last = part.pages or (None, None)
-            model = None if vector is None else generation.model
             headings = list(part.headings)
-            passages.append((row, content, ordinal, headings, first, last, part.text, part.source, vector, model))
-            row += 1
-        numbers[document.id] = content
-        content += 1
+            passages.append((generation, each.content, ordinal, headings, first, last, part.text, part.source, vector))
     big, small, text, blob = "BIGINT", "INTEGER", "VARCHAR", "BLOB"
-    insert(cursor, "contents", [big, small, text, blob, big, small, big], contents)
-    insert(cursor, "passages", [big, big, small, f"{text}[]", small, small, text, blob, blob, text], passages)
-    return numbers
+    insert(cursor, "passages", [small, big, small, f"{text}[]", small, small, text, blob, blob], passages)
 
 
 def insert_documents(
@@ -149,7 +156,8 @@ def replace_segments(cursor: Cursor, old: Sequence[Entry], new: Entry) -> None:
             "the index was about to be listed twice; nothing was changed", hint="Open the collection again"
         )
     cursor.execute(
-        "INSERT INTO segments VALUES (?, ?, ?, ?, ?)", [new.name, new.first_row, new.passages, new.commit, new.bytes]
+        "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [getattr(new, field.name) for field in dataclasses.fields(new)],
     )
 
 

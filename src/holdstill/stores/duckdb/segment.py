@@ -2,7 +2,8 @@
 
 Array by array, for `n` passages of `c` contents holding `t` distinct terms in `p` postings and `o` occurrences:
 
-    starts        int64[c + 1]   first passage of each content, counted from the segment's first
+    contents      int64[c]       the number of each content, ascending
+    starts        int64[c + 1]   first passage of each, counted from the segment's first
     record_bytes  uint8[...]     what is shown of each passage, see `records`, end to end
     record_ends   int64[n + 1]   where each record's bytes begin and the last one's end
     lengths       int32[n]       occurrences of terms in each passage
@@ -63,6 +64,7 @@ class Strings:
 def build(
     passages: Iterable[Sequence[Term]],
     records: Iterable[bytes],
+    contents: Ints,
     starts: Ints,
     vectors: NDArray[np.int16],
     progress: Progress | None = None,
@@ -78,7 +80,7 @@ def build(
         lengths.append(len(terms))
     occurrences = Occurrences(list(numbers), np.array(term), np.array(row), np.array(position))
     shown = Strings.of(list(records))
-    return _assemble(occurrences, shown, starts, np.array(lengths, dtype=np.int32), vectors, progress)
+    return _assemble(occurrences, shown, contents, starts, np.array(lengths, dtype=np.int32), vectors, progress)
 
 
 def merge(segments: Sequence[Arrays], progress: Progress | None = None) -> Arrays:
@@ -96,6 +98,7 @@ def merge(segments: Sequence[Arrays], progress: Progress | None = None) -> Array
     return _assemble(
         occurrences,
         _records(segments),
+        np.concatenate([each["contents"] for each in segments]),
         np.concatenate([*starts, rows[-1:]]),
         np.concatenate([each["lengths"] for each in segments]),
         np.concatenate([each["vectors"] for each in segments]),
@@ -131,6 +134,7 @@ def find(segment: Arrays, term: bytes) -> int | None:
 def _assemble(
     found: Occurrences,
     records: Strings,
+    contents: Ints,
     starts: Ints,
     lengths: Ints,
     vectors: NDArray[np.int16],
@@ -146,6 +150,7 @@ def _assemble(
     first = np.flatnonzero(_changes(term) | _changes(row))
     terms = Strings.of([found.terms[number] for number in order])
     return {
+        "contents": contents.astype(np.int64),
         "starts": starts.astype(np.int64),
         "record_bytes": records.data,
         "record_ends": records.ends,

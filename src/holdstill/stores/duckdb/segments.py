@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from holdstill.analysis import Analyser, Term
 from holdstill.errors import NotWritable
-from holdstill.stores.base import PreparedDocument, PreparedPassage, Progress
+from holdstill.stores.base import PreparedPassage, Progress, Rebuilt
 from holdstill.stores.duckdb import arrays, records, segment
 from holdstill.stores.duckdb.arrays import Arrays
 from holdstill.stores.duckdb.connection import Cursor
@@ -20,18 +20,35 @@ from holdstill.stores.duckdb.connection import Cursor
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A segment as the database lists it."""
+    """A segment as the database lists it.
 
+    Attributes:
+        generation: whose it is.
+        name: of its file.
+        first_content, last_content: the lowest and the highest number of its contents.
+        passages: how many it holds.
+        commit: the newest one when it was written.
+        bytes: the length of its file.
+        checksum: the SHA-256 of its header, hexadecimal.
+    """
+
+    generation: int
     name: str
-    first_row: int
+    first_content: int
+    last_content: int
     passages: int
     commit: int
     bytes: int
+    checksum: str
 
 
-def entries(cursor: Cursor) -> list[Entry]:
-    """The segments of the newest commit, in row order."""
-    rows = cursor.execute("SELECT name, first_row, passages, commit, bytes FROM segments ORDER BY first_row").fetchall()
+def entries(cursor: Cursor, generation: int | None = None) -> list[Entry]:
+    """The segments of a generation, or of all of them, in row order."""
+    rows = cursor.execute(
+        "SELECT generation, name, first_content, last_content, passages, commit, bytes, checksum FROM segments "
+        "WHERE generation = coalesce(?, generation) ORDER BY generation, first_content",
+        [generation],
+    ).fetchall()
     return [Entry(*row) for row in rows]
 
 
@@ -39,12 +56,17 @@ def load(folder: Path, entry: Entry) -> Arrays:
     """The arrays of a segment, mapped.
 
     Raises:
-        TornFile: the file is not what the database says it is.
+        TornFile: the file is not the one that the database lists.
     """
-    return arrays.load(folder / entry.name, commit=entry.commit, length=entry.bytes)
+    return arrays.load(folder / entry.name, commit=entry.commit, length=entry.bytes, checksum=entry.checksum)
 
 
-def save(folder: Path, contents: Arrays, first_row: int, commit: int) -> Entry:
+def verify(folder: Path, entry: Entry) -> None:
+    """Compare every array of a segment with its checksum; raises as `load`."""
+    arrays.verify(folder / entry.name, commit=entry.commit, length=entry.bytes, checksum=entry.checksum)
+
+
+def save(folder: Path, contents: Arrays, generation: int, commit: int) -> Entry:
     """Write a segment under a name that no file has: a mapped file cannot be replaced everywhere.
 
     Raises:
@@ -56,30 +78,31 @@ def save(folder: Path, contents: Arrays, first_row: int, commit: int) -> Entry:
     name = f"{commit:08d}-{attempt}.seg"
     try:
         folder.mkdir(exist_ok=True)
-        length = arrays.write(folder / name, contents, commit)
+        length, checksum = arrays.write(folder / name, contents, commit)
     except OSError as error:
         raise NotWritable(
             f"the index cannot be written in {folder}; nothing was changed", field="path", hint=str(error)
         ) from error
-    return Entry(name, first_row, len(contents["lengths"]), commit, length)
+    first, last = contents["contents"][[0, -1]].tolist()
+    return Entry(generation, name, first, last, len(contents["lengths"]), commit, length, checksum)
 
 
-def build(documents: Sequence[PreparedDocument], analyser: Analyser, progress: Progress | None) -> Arrays:
+def build(contents: Sequence[Rebuilt], analyser: Analyser, progress: Progress | None) -> Arrays:
     """The segment of new contents, from the texts themselves."""
-    prepared = [(document.title, document.passages) for document in documents if document.passages is not None]
-    starts = np.cumsum([0] + [len(passages) for _, passages in prepared])
-    vectors = [passage.vector for _, passages in prepared for passage in passages if passage.vector is not None]
+    starts = np.cumsum([0] + [len(each.passages) for each in contents])
+    vectors = [passage.vector for each in contents for passage in each.passages if passage.vector is not None]
     total = int(starts[-1])
 
     def terms() -> Iterator[list[Term]]:
-        for (title, passages), done in zip(prepared, starts.tolist(), strict=False):
+        for each, done in zip(contents, starts.tolist(), strict=False):
             if progress is not None:
                 progress("indexing", done, total)
-            for passage in passages:
-                yield analyser.passage(title, passage.headings, passage.text)
+            for passage in each.passages:
+                yield analyser.passage(each.title, passage.headings, passage.text)
 
-    shown = (_record(title, passage) for title, passages in prepared for passage in passages)
-    return segment.build(terms(), shown, starts, stack(vectors, total), progress)
+    shown = (_record(each.title, passage) for each in contents for passage in each.passages)
+    numbers = np.array([each.content for each in contents])
+    return segment.build(terms(), shown, numbers, starts, stack(vectors, total), progress)
 
 
 def _record(title: str, passage: PreparedPassage) -> bytes:
@@ -91,15 +114,16 @@ def rebuild(cursor: Cursor, entry: Entry, analyser: Analyser) -> Arrays:
     """The segment again, from the rows of the database that it is derived from."""
     rows = cursor.execute(
         "SELECT p.content, p.vector, c.title, p.headings, p.first_page, p.last_page, p.text "
-        "FROM passages p JOIN contents c USING (content) WHERE p.passage >= ? AND p.passage < ? ORDER BY p.passage",
-        [entry.first_row, entry.first_row + entry.passages],
+        "FROM passages p JOIN contents c USING (content) "
+        "WHERE p.generation = ? AND p.content BETWEEN ? AND ? ORDER BY p.content, p.ordinal",
+        [entry.generation, entry.first_content, entry.last_content],
     ).fetchall()
     contents = np.array([row[0] for row in rows])
-    starts = np.append(np.flatnonzero(np.diff(contents, prepend=contents[0] - 1)), len(rows))
+    starts = np.flatnonzero(np.diff(contents, prepend=contents[0] - 1))
     vectors = [np.frombuffer(row[1], dtype="<i2") for row in rows if row[1] is not None]
     terms = (analyser.passage(title, headings, text) for _, _, title, headings, _, _, text in rows)
     shown = (records.encode(*row[2:]) for row in rows)
-    return segment.build(terms, shown, starts, stack(vectors, len(rows)))
+    return segment.build(terms, shown, contents[starts], np.append(starts, len(rows)), stack(vectors, len(rows)))
 
 
 def stack(vectors: Sequence[NDArray[np.int16]], rows: int) -> NDArray[np.int16]:
@@ -122,7 +146,7 @@ def absorbed(listed: Sequence[Entry], passages: int) -> list[Entry]:
 
 
 def sweep(folder: Path, listed: Sequence[Entry]) -> None:
-    """Delete files that no commit lists: left by a writer that was killed, or merged since."""
+    """Delete files that the database does not list: left by a writer that was killed, or merged since."""
     names = {entry.name for entry in listed}
     for path in folder.glob("*.seg"):
         if path.name not in names:

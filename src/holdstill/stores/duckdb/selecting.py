@@ -12,11 +12,8 @@ from holdstill.analysis import Analyser
 from holdstill.predicate import Predicate, Truth, split, to_sql
 from holdstill.predicate.nodes import TextLeaf
 from holdstill.query import Unit
-from holdstill.schema import Schema
 from holdstill.stores.base import Mask, Requirement, Rows, Selection, count_units
-from holdstill.stores.duckdb.database import columns
-from holdstill.stores.duckdb.index import Index
-from holdstill.stores.duckdb.lookup import LIVE, Lookup
+from holdstill.stores.duckdb.lookup import Condition, Lookup
 from holdstill.words import holding, in_unit, of_leaf, required
 
 _KEPT = 16  #: how many permissions' `V`, and how many filters' answers, a snapshot keeps; each takes a byte a passage
@@ -37,9 +34,9 @@ class Selector:
     unknown, and where a field is null.
     """
 
-    def __init__(self, lookup: Lookup, index: Index, schema: Schema, analyser: Analyser) -> None:
-        self._documents = Documents(lookup, index, schema)
-        self._index = index
+    def __init__(self, lookup: Lookup, analyser: Analyser) -> None:
+        self._documents = Documents(lookup)
+        self._index = lookup.index
         self._analyser = analyser
         self._visible = lru_cache(_KEPT)(self._documents.visible)
         self._true = lru_cache(_KEPT)(self._documents.satisfying)
@@ -87,39 +84,38 @@ class Selector:
 class Documents:
     """What the database says of documents live at one commit, as masks over their passages."""
 
-    def __init__(self, lookup: Lookup, index: Index, schema: Schema) -> None:
+    def __init__(self, lookup: Lookup) -> None:
         self._lookup = lookup
-        self._index = index
-        self._columns = columns(schema)
+        self._index = lookup.index
 
     def visible(self, permission: Predicate | None) -> Visible:
         """What the permission admits."""
         if permission is None:
             mask = self._spread(np.flatnonzero(self._lookup.places >= 0))
         else:
-            mask = self.satisfying(permission)
+            mask = self._where(self._lookup.permitted(permission))
         terms = np.sum(self._index.lengths, where=mask, dtype=np.int64)
         return Visible(mask, int(np.count_nonzero(mask)), int(terms))
 
     def satisfying(self, predicate: Predicate) -> Mask:
         """Where a predicate without words is true."""
-        return self._where(*to_sql(predicate, self._columns.__getitem__))
+        return self._where(self._lookup.satisfying(predicate))
 
     def unknown(self, predicate: Predicate) -> Mask:
         """Where a predicate without words is unknown."""
-        sql, values = to_sql(predicate, self._columns.__getitem__)
-        nulls = " OR ".join(f"{self._columns[name]} IS NULL" for name in predicate.fields())
-        return self._where(f"({nulls}) AND ({sql}) IS NULL", values)  # what is null nowhere need not be evaluated
+        live, bound = self._lookup.live
+        sql, values = to_sql(predicate, self._lookup.columns.__getitem__)
+        nulls = " OR ".join(f"{self._lookup.columns[name]} IS NULL" for name in predicate.fields())
+        # What is null nowhere need not be evaluated.
+        return self._where((f"{live} AND ({nulls}) AND ({sql}) IS NULL", [*bound, *values]))
 
     def null(self, name: str) -> Mask:
         """Where the field has no value."""
-        return self._where(f"{self._columns[name]} IS NULL", [])
+        live, bound = self._lookup.live
+        return self._where((f"{live} AND {self._lookup.columns[name]} IS NULL", bound))
 
-    def _where(self, condition: str, values: Sequence[object]) -> Mask:
-        found = self._lookup.connection.arrays(
-            f"SELECT d.content FROM documents d WHERE {LIVE} AND ({condition})", [*self._lookup.live, *values]
-        )
-        return self._spread(found["content"])
+    def _where(self, condition: Condition) -> Mask:
+        return self._spread(self._lookup.found(condition))
 
     def _spread(self, contents: Rows) -> Mask:
         mask = self._index.spread(contents)

@@ -14,15 +14,14 @@ from numpy.typing import NDArray
 from holdstill.analysis import analyser
 from holdstill.frozen import FrozenDict
 from holdstill.policy import Policy
-from holdstill.predicate import Predicate, to_sql
+from holdstill.predicate import Predicate
 from holdstill.query import Unit
 from holdstill.ranking.dense import Block
 from holdstill.schema import Schema
 from holdstill.stores.base import Existing, Generation, Postings, Requirement, Rows, Selection, StoredDocument
 from holdstill.stores.duckdb.connection import Connection
-from holdstill.stores.duckdb.database import columns
 from holdstill.stores.duckdb.index import Index
-from holdstill.stores.duckdb.lookup import LIVE, Lookup
+from holdstill.stores.duckdb.lookup import Lookup
 from holdstill.stores.duckdb.rows import from_column
 from holdstill.stores.duckdb.selecting import Selector
 
@@ -32,6 +31,7 @@ class DuckDBSnapshot:
     """One commit: documents from the database at that commit; passages, terms and vectors from the index."""
 
     commit: int
+    seen_at: int
     generation: Generation
     schema: Schema
     policy: Policy | None
@@ -41,11 +41,11 @@ class DuckDBSnapshot:
 
     @cached_property
     def _lookup(self) -> Lookup:
-        return Lookup(self.connection, self.commit, len(self.index.starts) - 1)
+        return Lookup(self.connection, self.index, self.schema, self.commit, self.seen_at)
 
     @cached_property
     def _selector(self) -> Selector:
-        return Selector(self._lookup, self.index, self.schema, analyser(self.generation.analyser))
+        return Selector(self._lookup, analyser(self.generation.analyser))
 
     # -- constraints -----------------------------------------------------------------------------
 
@@ -78,7 +78,7 @@ class DuckDBSnapshot:
     def keys(self, rows: Rows) -> list[tuple[str, int]]:
         """See `holdstill.stores.base.Snapshot.keys`."""
         contents = self.index.contents[rows]
-        ids = self._lookup.documents("d.id", contents)
+        ids = self._lookup.documents(["d.id"], contents)
         ordinals = (rows - self.index.starts[contents]).tolist()
         return [(ids[content][0], ordinal) for content, ordinal in zip(contents.tolist(), ordinals, strict=True)]
 
@@ -86,12 +86,11 @@ class DuckDBSnapshot:
         """See `holdstill.stores.base.Snapshot.ordered`."""
         first = ""
         if order_by is not None:
-            first = f"{columns(self.schema)[order_by[0]]} {'DESC' if order_by[1] else 'ASC'} NULLS LAST, "
-        found = self.connection.arrays(
-            f"SELECT d.content FROM documents d WHERE {LIVE} ORDER BY {first}d.id", self._lookup.live
-        )
-        place = np.zeros(len(self.index.starts) - 1, dtype=np.int64)
-        place[found["content"]] = np.arange(len(found["content"]))
+            first = f"{self._lookup.columns[order_by[0]]} {'DESC' if order_by[1] else 'ASC'} NULLS LAST, "
+        live, values = self._lookup.live
+        found = self._lookup.found((f"{live} ORDER BY {first}d.id", values))
+        place = np.zeros(len(self.index.numbers), dtype=np.int64)
+        place[found] = np.arange(len(found))
         return rows[np.lexsort((rows, place[self.index.contents[rows]]))]
 
     def ids(self, rows: Rows) -> list[str]:
@@ -101,8 +100,8 @@ class DuckDBSnapshot:
     def fetch(self, rows: Rows) -> list[StoredDocument]:
         """See `holdstill.stores.base.Snapshot.fetch`."""
         contents = self.index.contents[rows]
-        fields = columns(self.schema)
-        documents = self._lookup.documents(", ".join(["d.id", "d.metadata", "d.added", *fields.values()]), contents)
+        fields = self._lookup.columns
+        documents = self._lookup.documents(["d.id", "d.metadata", "d.added", *fields.values()], contents)
         fetched = []
         for row, content in zip(rows.tolist(), contents.tolist(), strict=True):
             id_, metadata, added, *stored = documents[content]
@@ -113,14 +112,11 @@ class DuckDBSnapshot:
 
     def document(self, id: str, permission: Predicate | None) -> StoredDocument | None:  # noqa: A002
         """See `holdstill.stores.base.Snapshot.document`."""
-        allowed, values = ("TRUE", []) if permission is None else to_sql(permission, columns(self.schema).__getitem__)
-        found = self.connection.rows(
-            f"SELECT d.content FROM documents d WHERE {LIVE} AND d.id = ? AND ({allowed})",
-            [*self._lookup.live, id, *values],
-        )
+        allowed, values = self._lookup.permitted(permission)
+        found = self._lookup.found((f"{allowed} AND d.id = ?", [*values, id])).tolist()
         if not found:
             return None
-        ((content,),) = found
+        (content,) = found
         parts = self.fetch(np.arange(*self.index.starts[content : content + 2]))
         return replace(parts[0], passages=tuple(passage for part in parts for passage in part.passages))
 
@@ -128,23 +124,24 @@ class DuckDBSnapshot:
 
     def existing(self, ids: Sequence[str]) -> dict[str, Existing]:
         """See `holdstill.stores.base.Snapshot.existing`."""
-        selected = ", ".join(["d.id", "c.digest", "d.metadata", *columns(self.schema).values()])
+        live, values = self._lookup.live
+        selected = ", ".join(["d.id", "c.digest", "d.metadata", *self._lookup.columns.values()])
         rows = self.connection.rows(
             f"SELECT {selected} FROM documents d JOIN contents c USING (content) "
-            f"WHERE {LIVE} AND d.id IN (SELECT unnest(?::VARCHAR[]))",
-            [*self._lookup.live, list(ids)],
+            f"WHERE {live} AND d.id IN (SELECT unnest(?::VARCHAR[]))",
+            [*values, list(ids)],
         )
         return {
-            id_: Existing(digest, tuple(from_column(value) for value in values), metadata)
-            for id_, digest, metadata, *values in rows
+            id_: Existing(digest, tuple(from_column(value) for value in stored), metadata)
+            for id_, digest, metadata, *stored in rows
         }
 
-    def known_vectors(self, sources: Sequence[bytes]) -> dict[bytes, NDArray[np.int16]]:
+    def known_vectors(self, model: str, sources: Sequence[bytes]) -> dict[bytes, NDArray[np.int16]]:
         """See `holdstill.stores.base.Snapshot.known_vectors`."""
         rows = self.connection.rows(
-            "SELECT source, min(vector) FROM passages WHERE model = ? AND source IN (SELECT unnest(?::BLOB[])) "
-            "GROUP BY source",
-            [self.generation.model, list(sources)],
+            "SELECT source, min(vector) FROM passages WHERE source IN (SELECT unnest(?::BLOB[])) "
+            "AND generation IN (SELECT generation FROM generations WHERE model = ?) GROUP BY source",
+            [list(sources), model],
         )
         return {source: np.frombuffer(vector, dtype="<i2").astype(np.int16) for source, vector in rows}
 
