@@ -7,8 +7,8 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -252,6 +252,19 @@ class Shared:
     lock: threading.RLock = field(default_factory=threading.RLock)
     changes: int = 0
     files: int = 0
+
+    @contextmanager
+    def changing(self, connection: Connection) -> Iterator[Cursor]:
+        """One transaction that changes what is read."""
+        try:
+            with connection.transaction() as cursor:
+                yield cursor
+        except HoldstillError:
+            raise  # and nothing was changed
+        except BaseException:
+            self.changes += 1  # Ctrl-C may have come after the commit
+            raise
+        self.changes += 1
 
 
 _shared: dict[Path, Shared] = {}

@@ -2,43 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from holdstill.analysis import analyser
-from holdstill.errors import HoldstillError, InvariantViolated, NotWritable
+from holdstill.errors import InvariantViolated, NotWritable
 from holdstill.policy import Policy
 from holdstill.reports import Commit, Diff
 from holdstill.schema import Field, Schema
 from holdstill.stores.base import Built, Generation, Given, PreparedDocument, Progress, Rebuilt
 from holdstill.stores.duckdb import building, database, history, rows, segment, segments
-from holdstill.stores.duckdb.arrays import Arrays, TornFile
 from holdstill.stores.duckdb.connection import Cursor
-from holdstill.stores.duckdb.database import INDEX
-from holdstill.stores.duckdb.index import Index
+from holdstill.stores.duckdb.loading import Loader
 from holdstill.stores.duckdb.segments import Entry
 from holdstill.stores.duckdb.snapshot import DuckDBSnapshot
-
-_KEPT = 8  #: how many snapshots of earlier commits a handle keeps; each keeps its answers of a few filters
-
-_Torn = dict[Entry, tuple[str, Arrays]]  # segments made again: what was wrong with the file, and the arrays
-_At = tuple[int | None, int | None]
-
-
-@dataclass(frozen=True, slots=True)
-class _State:
-    """What the newest commit looks like; replaced whole. Only what it keeps of earlier commits is added to."""
-
-    changes: int
-    snapshot: DuckDBSnapshot
-    earlier: dict[_At, DuckDBSnapshot] = field(default_factory=dict)
-
-
-class _Outdated(Exception):
-    """What is being read is not the newest commit any more."""
 
 
 class DuckDBStore:
@@ -52,10 +30,7 @@ class DuckDBStore:
         self._path = path.resolve()  # the working directory, or a link on the way, may change
         self._connection, self._writable = database.connect(path, lock_timeout)
         self._shared = database.shared(path, self)
-        self._reload = threading.Lock()
-        self._mended: list[str] = []  # what was rebuilt since the last check
-        self._state: _State | None = None
-        self._indexes: dict[int, tuple[list[Entry], Index]] = {}  # of each generation, as last read
+        self._loader = Loader(self._connection, self._shared, self._path, writable=self._writable)
 
     @classmethod
     def create(cls, path: Path, generation: Generation, schema: Schema, lock_timeout: float) -> DuckDBStore:
@@ -73,8 +48,7 @@ class DuckDBStore:
         """See `holdstill.stores.base.Store.close`."""
         self._connection.close()
         self._shared.handles.discard(self)
-        self._state = None
-        self._indexes = {}
+        self._loader.forget()
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -84,134 +58,7 @@ class DuckDBStore:
 
     def snapshot(self, at: int | None = None, seen_at: int | None = None) -> DuckDBSnapshot:
         """See `holdstill.stores.base.Store.snapshot`."""
-        state = self._current()
-        newest = state.snapshot.commit
-        if at in (None, newest) and seen_at in (None, newest):
-            return state.snapshot
-        kept = state.earlier.get((at, seen_at))
-        if kept is not None:
-            return kept
-        with self._reload:
-            while True:
-                state = self._read()
-                torn: _Torn = {}
-                with suppress(_Outdated):
-                    snapshot = self._earlier(state, at, seen_at, torn)
-                    if not self._save(torn):
-                        if len(state.earlier) >= _KEPT:
-                            del state.earlier[next(iter(state.earlier))]
-                        state.earlier[at, seen_at] = snapshot
-                        return snapshot
-
-    def _current(self) -> _State:
-        state = self._state
-        if state is not None and state.changes == self._shared.changes:
-            return state
-        with self._reload:
-            return self._read()
-
-    def _read(self) -> _State:
-        """The newest commit, read again where it has changed; called with `_reload` held."""
-        while True:
-            state = self._state
-            if state is not None and state.changes == self._shared.changes:
-                return state
-            torn: _Torn = {}
-            with suppress(_Outdated):
-                self._state = state = self._load(torn)
-                if not self._save(torn):
-                    return state
-
-    def _load(self, torn: _Torn) -> _State:
-        """The newest commit; segments that had to be made again are put into `torn`."""
-        changes, files = self._shared.changes, self._shared.files  # before reading: what changes meanwhile is noticed
-        with self._connection.transaction() as cursor:
-            newest = history.newest(cursor)
-            schema = rows.read_schema(cursor)
-            version, policy = rows.read_policy(cursor, schema)
-            generation, index = self._generation(cursor, newest.generation, files, torn)
-        snapshot = DuckDBSnapshot(
-            commit=newest.commit,
-            seen_at=newest.commit,
-            generation=generation,
-            schema=schema,
-            policy=policy,
-            policy_version=version,
-            index=index,
-            connection=self._connection,
-        )
-        return _State(changes, snapshot)
-
-    def _earlier(self, state: _State, at: int | None, seen_at: int | None, torn: _Torn) -> DuckDBSnapshot:
-        """A snapshot of an earlier commit, with the schema and the policy of today."""
-        newest = state.snapshot
-        commit = newest.commit if at is None else at
-        files = self._shared.files  # before reading
-        with self._connection.transaction() as cursor:
-            number = history.generation_of(cursor, commit)
-            if seen_at is not None:
-                history.generation_of(cursor, seen_at)
-            if number == newest.generation.number:
-                generation, index = newest.generation, newest.index
-            else:
-                generation, index = self._generation(cursor, number, files, torn)
-        return DuckDBSnapshot(
-            commit=commit,
-            seen_at=newest.commit if seen_at is None else seen_at,
-            generation=generation,
-            schema=newest.schema,
-            policy=newest.policy,
-            policy_version=newest.policy_version,
-            index=index,
-            connection=self._connection,
-        )
-
-    def _generation(self, cursor: Cursor, number: int, files: int, torn: _Torn) -> tuple[Generation, Index]:
-        """A generation and its index, of which what is loaded already stays; called with `_reload` held."""
-        generation = building.known(cursor, number)
-        listed = segments.entries(cursor, number)
-        known, index = self._indexes.get(number, (None, Index(())))
-        if known != listed:
-            held = dict(zip(known or (), index.segments, strict=True))
-            index = Index(
-                tuple(held.get(entry) or self._open(cursor, entry, generation, files, torn) for entry in listed)
-            )
-            self._indexes[number] = listed, index
-        return generation, index
-
-    def _open(self, cursor: Cursor, entry: Entry, generation: Generation, files: int, torn: _Torn) -> Arrays:
-        """The segment's arrays: those on disk, or, where they are torn, the same ones made again.
-
-        Raises:
-            _Outdated: a file may have been removed since the segments were listed.
-        """
-        try:
-            return segments.load(self._path / INDEX, entry)
-        except TornFile as error:
-            if self._shared.files != files:
-                raise _Outdated from error
-            made = segments.rebuild(cursor, entry, analyser(generation.analyser))
-            torn[entry] = (str(error), made)
-            return made
-
-    def _save(self, torn: _Torn) -> bool:
-        """Write segments that were made again, so that it is done once; where that cannot be, memory serves.
-
-        A writer at work is not waited for: it may be waiting for this very thread.
-        """
-        if not torn or not self._writable or not self._shared.lock.acquire(blocking=False):
-            return False
-        changed = False
-        try:
-            with suppress(HoldstillError):
-                for entry, (reason, contents) in torn.items():
-                    if self._mend(entry, contents):
-                        self._mended.append(f"{reason}; rebuilt from the database when it was opened")
-                    changed = True
-                self._sweep()
-            return changed
-        finally:
-            self._shared.lock.release()
+        return self._loader.snapshot(at, seen_at)
 
     # -- writing documents -----------------------------------------------------------------------
 
@@ -225,8 +72,8 @@ class DuckDBStore:
 
     def put(self, documents: Sequence[PreparedDocument], progress: Progress | None = None, kind: str = "add") -> int:
         """See `holdstill.stores.base.Store.put`."""
-        with self.writing(), self._sweeping():
-            snapshot = self._current().snapshot
+        with self.writing(), self._loader.sweeping():
+            snapshot = self.snapshot()
             commit, generation = snapshot.commit + 1, snapshot.generation
             with self._connection.reading() as cursor:
                 stored = rows.live_contents(cursor, [document.id for document in documents])
@@ -255,13 +102,11 @@ class DuckDBStore:
         if not contents:
             return [], None
         fresh = segments.build(contents, analyser(generation.analyser), progress)
-        with self._reload, self._connection.transaction() as cursor:
-            _, index = self._generation(cursor, generation.number, self._shared.files, {})
-            listed = segments.entries(cursor, generation.number)
+        listed, index = self._loader.index(generation.number)
         taken = segments.absorbed(listed, len(fresh["lengths"]))
         older = index.segments[len(listed) - len(taken) :]
         merged = segment.merge([*older, fresh], progress) if taken else fresh
-        return taken, segments.save(self._path / INDEX, merged, generation.number, commit)
+        return taken, segments.save(self._loader.folder, merged, generation.number, commit)
 
     def _insert(
         self, cursor: Cursor, number: int, contents: Sequence[Rebuilt], taken: Sequence[Entry], saved: Entry | None
@@ -276,7 +121,7 @@ class DuckDBStore:
     def remove(self, ids: Sequence[str]) -> int:
         """See `holdstill.stores.base.Store.remove`."""
         with self.writing():
-            commit = self._current().snapshot.commit + 1
+            commit = self.snapshot().commit + 1
             with self._change(commit, "delete", (0, 0, len(ids))) as cursor:
                 rows.retire(cursor, ids, commit)
             return commit
@@ -284,7 +129,7 @@ class DuckDBStore:
     def add_field(self, field: Field) -> int:
         """See `holdstill.stores.base.Store.add_field`."""
         with self.writing():
-            snapshot = self._current().snapshot
+            snapshot = self.snapshot()
             with self._change(snapshot.commit + 1, "schema") as cursor:
                 rows.insert_field(cursor, len(snapshot.schema), field, snapshot.commit + 1)
             return snapshot.commit + 1
@@ -292,7 +137,7 @@ class DuckDBStore:
     def set_policy(self, policy: Policy) -> int:
         """See `holdstill.stores.base.Store.set_policy`."""
         with self.writing():
-            snapshot = self._current().snapshot
+            snapshot = self.snapshot()
             version = (snapshot.policy_version or 0) + 1
             with self._change() as cursor:
                 rows.insert_policy(cursor, version, policy, snapshot.commit)
@@ -349,19 +194,19 @@ class DuckDBStore:
 
     def extend(self, number: int, contents: Sequence[Rebuilt], progress: Progress | None = None) -> None:
         """See `holdstill.stores.base.Store.extend`."""
-        with self.writing(), self._sweeping():
+        with self.writing(), self._loader.sweeping():
             with self._connection.reading() as cursor:
                 generation = building.known(cursor, number)
                 reached = building.reached(cursor, number)
             new = [each for each in contents if each.content >= reached]  # another thread may build it too
-            taken, saved = self._index(generation, new, self._current().snapshot.commit, progress)
+            taken, saved = self._index(generation, new, self.snapshot().commit, progress)
             with self._connection.transaction() as cursor:
                 self._insert(cursor, number, new, taken, saved)
 
     def activate(self, number: int, kind: str) -> int:
         """See `holdstill.stores.base.Store.activate`."""
         with self.writing():
-            snapshot = self._current().snapshot
+            snapshot = self.snapshot()
             commit = snapshot.commit + 1
             with self._change(commit, kind, generation=number) as cursor:
                 building.known(cursor, number)
@@ -377,30 +222,7 @@ class DuckDBStore:
     def check(self) -> list[str]:
         """See `holdstill.stores.base.Store.check`."""
         with self.writing():
-            found, self._mended = self._mended, []
-            self._current()
-            with self._connection.reading() as cursor:
-                listed = segments.entries(cursor)
-            for entry in listed:
-                try:
-                    segments.verify(self._path / INDEX, entry)
-                except TornFile as error:
-                    found.append(f"{error}; rebuilt from the database")
-                    self._mend(entry)
-            self._sweep()
-        return found
-
-    def _mend(self, entry: Entry, contents: Arrays | None = None) -> bool:
-        """Put a new file in the place of a segment's, unless a commit has done so meanwhile; whether it was put."""
-        with self._change() as cursor:
-            if entry not in segments.entries(cursor, entry.generation):
-                return False
-            if contents is None:
-                generation = building.known(cursor, entry.generation)
-                contents = segments.rebuild(cursor, entry, analyser(generation.analyser))
-            saved = segments.save(self._path / INDEX, contents, entry.generation, entry.commit)
-            rows.replace_segments(cursor, [entry], saved)
-        return True
+            return self._loader.check()
 
     @contextmanager
     def _change(
@@ -411,32 +233,8 @@ class DuckDBStore:
         generation: int | None = None,
     ) -> Iterator[Cursor]:
         """One transaction that changes the collection, and is a commit if it has a number."""
-        try:
-            with self._connection.transaction() as cursor:
-                if commit is not None:
-                    active = history.newest(cursor).generation if generation is None else generation
-                    rows.insert_commit(cursor, commit, active, kind, counts)
-                yield cursor
-        except HoldstillError:
-            raise  # and nothing was changed
-        except BaseException:
-            self._shared.changes += 1  # Ctrl-C may have come after the commit
-            raise
-        self._shared.changes += 1
-
-    @contextmanager
-    def _sweeping(self) -> Iterator[None]:
-        """Sweeps after a write, and after one that failed: on a full disk, every attempt would leave a file."""
-        try:
-            yield
-        except BaseException:
-            with suppress(HoldstillError):
-                self._sweep()
-            raise
-        self._sweep()
-
-    def _sweep(self) -> None:
-        with self._connection.reading() as cursor:
-            listed = segments.entries(cursor)
-        self._shared.files += 1
-        segments.sweep(self._path / INDEX, listed)
+        with self._shared.changing(self._connection) as cursor:
+            if commit is not None:
+                active = history.newest(cursor).generation if generation is None else generation
+                rows.insert_commit(cursor, commit, active, kind, counts)
+            yield cursor
