@@ -48,7 +48,7 @@ class Handle:
     def _reading(self, at: At = None) -> Iterator[Snapshot]:
         """The snapshot that is meant, whose rows stay while it is read."""
         with self._store.reading():
-            yield self._store.snapshot(None if at is None else resolve(self._store.history(), at))
+            yield self._store.snapshot(None if at is None else resolve(self._store.history, at))
 
     @contextmanager
     def _operating(self, principal: Asking, *, operator: bool) -> Iterator[Store]:

@@ -43,7 +43,7 @@ class Operated(Handle):
             holdstill.SnapshotNotFound: there is no such commit, or it was pruned.
         """
         with self._operating(principal, operator=operator) as store, store.writing():
-            commit = store.snapshot().commit if at is None else resolve(store.history(), at)
+            commit = store.snapshot().commit if at is None else resolve(store.history, at)
             if commit == 0:
                 raise SnapshotNotFound(
                     "there is no commit to name yet", field="at", expected="a collection with a commit"
@@ -58,7 +58,7 @@ class Operated(Handle):
             holdstill.SnapshotNotFound: no commit has it.
         """
         with self._operating(principal, operator=operator) as store, store.writing():
-            commit = resolve(store.history(), check_tag(name))
+            commit = resolve(store.history, check_tag(name))
             store.untag(name)
             return commit
 
@@ -69,9 +69,8 @@ class Operated(Handle):
             holdstill.SnapshotNotFound: there is no such commit, or it was pruned.
         """
         with self._operating(principal, operator=operator) as store:
-            commits = store.history()
             newest = store.snapshot().commit
-            return store.diff(*(newest if at is None else resolve(commits, at) for at in (first, second)))
+            return store.diff(*(newest if at is None else resolve(store.history, at) for at in (first, second)))
 
     # -- erasing ---------------------------------------------------------------------------------
 

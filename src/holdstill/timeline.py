@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time
 
 from holdstill.errors import InvalidInput, InvalidQuery, SnapshotNotFound
@@ -18,8 +18,10 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIME = "a time with its zone, as in 2026-11-01T00:00:00Z"
 
 
-def resolve(commits: Sequence[Commit], at: int | str | datetime) -> int:
+def resolve(history: Callable[[], Sequence[Commit]], at: int | str | datetime) -> int:
     """The number of the commit that is meant; of a time, that of the newest commit made by then.
+
+    `history` gives all commits; it is not asked where the number was given.
 
     Raises:
         holdstill.SnapshotNotFound: no commit has that tag, or the time has not come yet.
@@ -30,9 +32,9 @@ def resolve(commits: Sequence[Commit], at: int | str | datetime) -> int:
     if isinstance(at, str) and _NUMBER.fullmatch(at):
         return int(at)
     if isinstance(at, str) and _TAG.fullmatch(at):
-        return _tagged(commits, at)
+        return _tagged(history(), at)
     if isinstance(at, (str, datetime)):
-        return _by(commits, moment("at", at))
+        return _by(history(), moment("at", at))
     raise InvalidQuery("at names no snapshot", field="at", expected=f"a commit, a tag, or {_TIME}", got=at)
 
 
