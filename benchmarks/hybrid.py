@@ -57,7 +57,7 @@ SEED = 20_240_601
 FILTERS = {"100%": None, "1%": "year >= 2015 and section = 'methods'"}
 STAGES = {
     "predicate": (DuckDBSnapshot, "select"),
-    "arms": (searching, "_run"),
+    "arms": (searching, "arms_of"),
     "fusion": (searching, "fuse"),
     "order of ties": (DuckDBSnapshot, "keys"),
     "fetch": (DuckDBSnapshot, "fetch"),

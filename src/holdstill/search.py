@@ -37,11 +37,16 @@ def search(
         holdstill.InvalidInput: the query does not fit the collection.
     """
     allowed = permission(snapshot, principal, operator=operator)
-    asked = understand(snapshot, query, embedding, allowed)
+    return answer(snapshot, understand(snapshot, query, embedding, allowed))
+
+
+def answer(snapshot: Snapshot, asked: Asked) -> Result:
+    """Answer a query as it was understood."""
+    query = asked.query
     selection = snapshot.select(asked.permission, asked.where, asked.requirements, query.by)
-    if not asked.query.ranked:
+    if not query.ranked:
         return listing(snapshot, asked, selection)
-    arms, notes = _run(snapshot, asked, selection)
+    arms, notes = arms_of(snapshot, asked, selection)
     fusion = fuse(
         [arm.ranking for arm in arms.values()],
         rrf_k=query.settings.rrf_k,
@@ -53,7 +58,8 @@ def search(
     return fused(snapshot, asked, selection, arms, fusion, asked.notes + notes)
 
 
-def _run(snapshot: Snapshot, asked: Asked, selection: Selection) -> tuple[dict[str, Arm], tuple[str, ...]]:
+def arms_of(snapshot: Snapshot, asked: Asked, selection: Selection) -> tuple[dict[str, Arm], tuple[str, ...]]:
+    """What each arm that is asked ranks, and notes on it."""
     arms: dict[str, Arm] = {}
     notes: tuple[str, ...] = ()
     for name in asked.arms:

@@ -33,8 +33,22 @@ class Asked:
     notes: tuple[str, ...]
 
 
-def understand(snapshot: Snapshot, query: Query, embedding: Embedding, allowed: Predicate | None) -> Asked:
+def understand(
+    snapshot: Snapshot,
+    query: Query,
+    embedding: Embedding,
+    allowed: Predicate | None,
+    *,
+    vector: NDArray[np.int16] | None = None,
+) -> Asked:
     """Fit a query to the collection.
+
+    Args:
+        snapshot: what is searched.
+        query: what is asked.
+        embedding: gives the embedder, where the text has to be embedded.
+        allowed: what may be seen; None is everything.
+        vector: the question's grid vector, taken as it stands: to normalise it again could move it by a step.
 
     Raises:
         holdstill.InvalidInput: it does not fit: unknown fields, wrong types, no words, an arm or a vector missing.
@@ -50,7 +64,11 @@ def understand(snapshot: Snapshot, query: Query, embedding: Embedding, allowed: 
         _check_order(snapshot, query.order_by)
     terms = () if query.text is None else _terms(words, query.text)
     arms = _arms(snapshot, query)
-    vector, notes = _vector(snapshot, query, embedding) if "dense" in arms else (None, ())
+    notes: tuple[str, ...] = ()
+    if "dense" not in arms:
+        vector = None
+    elif vector is None:
+        vector, notes = _vector(snapshot, query, embedding)
     return Asked(query, terms, vector, arms, where, tuple(requirements), allowed, notes)
 
 
