@@ -415,6 +415,9 @@ class Store(Protocol):
     def generations(self) -> list[Built]:
         """Every generation, the first one first."""
 
+    def alike(self, first: int, second: int, commit: int) -> bool:
+        """Whether two generations have the documents of a commit split into the same passages."""
+
     def begin(self, generation: Generation) -> int:
         """Begin to build a generation beside the active one; its number is the store's to give, and returned."""
 

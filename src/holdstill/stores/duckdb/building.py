@@ -14,6 +14,7 @@ from holdstill.errors import GenerationNotFound
 from holdstill.stores.base import Built, Generation, Given, GivenPassage
 from holdstill.stores.duckdb import history, rows, segments
 from holdstill.stores.duckdb.connection import Cursor
+from holdstill.stores.duckdb.lookup import LIVE
 
 Vector = NDArray[np.int16]
 
@@ -61,6 +62,20 @@ def reached(cursor: Cursor, number: int) -> int:
     row = cursor.execute("SELECT reached FROM generations WHERE generation = ?", [number]).fetchone()
     assert row is not None  # noqa: S101 - asked of a generation that is known
     return int(row[0])
+
+
+def alike(cursor: Cursor, first: int, second: int, commit: int) -> bool:
+    """Whether two generations have the documents of a commit split into the same passages."""
+    of = (
+        "SELECT p.content, p.ordinal, p.text FROM passages p JOIN documents d USING (content) "
+        f"WHERE p.generation = ? AND {LIVE}"
+    )
+    row = cursor.execute(
+        f"SELECT count(*) FROM ({of}) a FULL JOIN ({of}) b ON a.content = b.content AND a.ordinal = b.ordinal "
+        "WHERE a.text IS DISTINCT FROM b.text",
+        [first, commit, commit, second, commit, commit],
+    ).fetchone()
+    return row == (0,)
 
 
 def begin(cursor: Cursor, generation: Generation) -> int:

@@ -182,6 +182,11 @@ class DuckDBStore:
         with self._connection.transaction() as cursor:
             return building.listed(cursor)
 
+    def alike(self, first: int, second: int, commit: int) -> bool:
+        """See `holdstill.stores.base.Store.alike`."""
+        with self._connection.reading() as cursor:
+            return building.alike(cursor, first, second, commit)
+
     def begin(self, generation: Generation) -> int:
         """See `holdstill.stores.base.Store.begin`."""
         with self.writing(), self._connection.transaction() as cursor:

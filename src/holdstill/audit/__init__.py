@@ -1,0 +1,1 @@
+"""What was searched, and why it was answered so: the search log, replay and blame."""

@@ -1,0 +1,368 @@
+"""Why an answer is different: the layers between then and now, each tried alone, and one sentence to act on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from holdstill.audit.conditions import Conditions, Page, run
+from holdstill.audit.layers import Effect, Path, effect, effects, path, switched
+from holdstill.reports import Diff
+from holdstill.stores.base import Generation, Store
+
+LayerName = Literal["corpus", "policy", "analyser", "model", "index", "fusion", "engine", "purge"]
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One layer between an answer and what it is made from.
+
+    Attributes:
+        layer: its name.
+        changed: whether it is another now than then.
+        moved: whether it moved the answer when it alone was brought forward; None where that cannot be tried.
+        then, now: what it was, and is.
+        evidence: what was found, a line each.
+    """
+
+    layer: LayerName
+    changed: bool
+    moved: bool | None
+    then: str
+    now: str
+    evidence: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """Why an answer is different.
+
+    Attributes:
+        search_id: the search of then.
+        other: the search of now, where two were compared.
+        identical: whether the two answers are one.
+        entered: hits of now that the answer of then had not.
+        left: hits of then that the answer of now has not.
+        layers: every layer, in the order in which a search goes through them.
+        sentence: what moved the answer, in one sentence.
+    """
+
+    search_id: str
+    other: str | None
+    identical: bool
+    entered: tuple[str, ...]
+    left: tuple[str, ...]
+    layers: tuple[Layer, ...]
+    sentence: str
+
+    @property
+    def moved(self) -> tuple[LayerName, ...]:
+        """The layers that moved the answer."""
+        return tuple(each.layer for each in self.layers if each.moved)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The finding as the `--json` output shows it."""
+        return asdict(self) | {"moved": list(self.moved)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """One of the two answers.
+
+    Attributes:
+        conditions: what its search depends on.
+        page: its hits.
+        engine: the version of holdstill that made it.
+        policy: the version of the policy in force.
+        generation: the generation of its snapshot.
+    """
+
+    conditions: Conditions
+    page: Page
+    engine: str
+    policy: int | None
+    generation: Generation
+
+
+def blame(store: Store, search_id: str, then: Side, now: Side, other: str | None = None) -> Blame:
+    """Compare two answers to one question, layer by layer.
+
+    Raises:
+        holdstill.SnapshotPruned: a snapshot between the two is not kept, so that they cannot be made again.
+    """
+    again = run(store, then.conditions)
+    differs = store.diff(then.conditions.commit, now.conditions.commit)
+    steps = path(store.history(), then.conditions.commit, now.conditions.commit, _first(store))
+    layers = [
+        _corpus(store, then, now, steps, differs),
+        _policy(store, then, now),
+        *_generations(store, then, now, steps),
+        _fusion(store, then, now),
+        _engine(store, then, now, again),
+    ]
+    before, after = _ids(then.page), _ids(now.page)
+    found = Blame(
+        search_id=search_id,
+        other=other,
+        identical=then.page == now.page,
+        entered=tuple(id_ for id_ in after if id_ not in before),
+        left=tuple(id_ for id_ in before if id_ not in after),
+        layers=tuple(layers),
+        sentence="",
+    )
+    return replace(found, sentence=_sentence(found, then, differs))
+
+
+def _first(store: Store) -> int:
+    return store.generations()[0].generation.number
+
+
+# -- layers ------------------------------------------------------------------------------------------
+
+
+def _corpus(store: Store, then: Side, now: Side, steps: Path, differs: Diff) -> Layer:
+    changed = bool(differs.added or differs.removed or differs.changed)
+    backwards = now.conditions.commit < then.conditions.commit
+    found = list(effects(store, _both(then, now), steps.corpus, backwards=backwards)) if changed else []
+    return Layer(
+        "corpus",
+        changed,
+        _any(found),
+        f"commit {then.conditions.commit}",
+        f"commit {now.conditions.commit}",
+        _fates(then.page, now.page, differs) if changed else (),
+    )
+
+
+def _both(then: Side, now: Side) -> Conditions:
+    """The conditions of then, with the vectors of both models: the way may lead through either's generations."""
+    return replace(then.conditions, vectors={**now.conditions.vectors, **then.conditions.vectors})
+
+
+def _fates(before: Page, after: Page, differs: Diff) -> tuple[str, ...]:
+    """What became of the documents whose hits entered or left."""
+    fate = dict.fromkeys(differs.added, "added since")
+    fate |= dict.fromkeys(differs.removed, "removed since")
+    fate |= {each.id: f"changed since: {_what(each.text, each.fields, each.metadata)}" for each in differs.changed}
+    lines = []
+    for word, of, others in (("entered", after, before), ("left", before, after)):
+        known = _ids(others)
+        moved = [row.id for row in of if row.id not in known]
+        lines += [f"{id_} {word}: {fate.get(_document(id_, fate), 'its document is as it was')}" for id_ in moved]
+    return tuple(lines)
+
+
+def _what(text: bool, fields: Sequence[str], metadata: bool) -> str:
+    parts = ["text"] if text else []
+    parts += fields
+    return ", ".join([*parts, "metadata"] if metadata else parts)
+
+
+def _document(hit: str, known: dict[str, str]) -> str:
+    """The document of a hit, which is the hit itself where documents were ranked."""
+    return hit if hit in known else hit.rpartition("#")[0]
+
+
+def _policy(store: Store, then: Side, now: Side) -> Layer:
+    old, new = then.conditions, now.conditions
+    travels = old.commit != old.seen_at
+    brought = replace(old, permission=new.permission, seen_at=new.seen_at if travels else old.seen_at)
+    same = str(old.permission) == str(new.permission) and (brought.seen_at == old.seen_at or old.permission is None)
+    changed = not same or then.policy != now.policy
+    found = None if same else effect(store, old, brought)
+    evidence = [] if str(old.permission) == str(new.permission) else [f"{old.permission} became {new.permission}"]
+    if brought.seen_at != old.seen_at:
+        evidence.append(f"what may be seen goes by the fields at commit {brought.seen_at}, then {old.seen_at}")
+    return Layer(
+        "policy", changed, False if found is None else found.moved, _version(then.policy), _version(now.policy),
+        tuple(evidence),
+    )  # fmt: skip
+
+
+def _version(policy: int | None) -> str:
+    return "none" if policy is None else f"version {policy}"
+
+
+def _generations(store: Store, then: Side, now: Side, steps: Path) -> list[Layer]:
+    """How documents are indexed: analyser, embedding model, and the splitting into passages."""
+    old, new = then.generation, now.generation
+    found: dict[LayerName, _Tried] = {"analyser": _Tried(), "model": _Tried(), "index": _Tried()}
+    known = {each.generation.number: each.generation for each in store.generations()}
+    number = {0: _first(store)} | {each.commit: each.generation for each in store.history()}
+    for low, high in steps.switches:
+        ends = (high, low) if now.conditions.commit < then.conditions.commit else (low, high)
+        before, after = (replace(_both(then, now), commit=commit, seen_at=commit) for commit in ends)
+        one, two = (known[number[commit]] for commit in ends)
+        did = switched(store, before, after, one, two)
+        if one.analyser != two.analyser:
+            found["analyser"].add(did.analyser, did.whole, two)
+        if one.model != two.model:
+            found["model"].add(did.model, did.whole, two)
+        if did.split:
+            found["index"].add(did.index, did.whole, two)
+    found["model"].evidence += _turned(then, now)
+    states: dict[LayerName, tuple[str, str]] = {
+        "analyser": (old.analyser, new.analyser),
+        "model": (old.model or "none", new.model or "none"),
+        "index": (_index(old), _index(new)),
+    }
+    return [
+        Layer(name, tried.changed, tried.moved, *states[name], tuple(tried.evidence)) for name, tried in found.items()
+    ]
+
+
+@dataclass(slots=True)
+class _Tried:
+    """What became of one layer at the switches of generations."""
+
+    changed: bool = False
+    moved: bool | None = False
+    evidence: list[str] = field(default_factory=list)
+
+    def add(self, alone: Effect | None, whole: Effect, generation: Generation) -> None:
+        """One switch: the layer's own effect, or that of all that changed, where it cannot be told apart."""
+        self.changed = True
+        self.moved = _or(self.moved, (whole if alone is None else alone).moved)
+        if alone is None:
+            self.evidence.append(f"not told apart from what else changed with generation {generation.number}")
+
+
+def _index(generation: Generation) -> str:
+    return f"generation {generation.number}, passages by {generation.profile}"
+
+
+def _turned(then: Side, now: Side) -> list[str]:
+    """How far the question's vector is from what it was."""
+    old = then.conditions.vectors.get(then.generation.model or "")
+    new = now.conditions.vectors.get(now.generation.model or "")
+    if old is None or new is None or then.generation.model == now.generation.model:
+        return []
+    if len(old) != len(new):
+        return [f"the question's vector has {len(new)} dimensions, and had {len(old)}"]
+    cosine = int(old.astype(np.int64) @ new.astype(np.int64)) / 2**30
+    return [f"the cosine of the question's vector with what it was is {cosine:.6f}"]
+
+
+def _fusion(store: Store, then: Side, now: Side) -> Layer:
+    old, new = then.conditions.query.settings, now.conditions.query.settings
+    if old == new:
+        return Layer("fusion", False, False, str(old.rrf_k), str(new.rrf_k))
+    query = replace(then.conditions.query, settings=new)
+    found = effect(store, then.conditions, replace(then.conditions, query=query))
+    differ = [name for name in ("rrf_k", "weights", "depth", "syntax") if getattr(old, name) != getattr(new, name)]
+    then_, now_ = (", ".join(f"{name} {_setting(each, name)}" for name in differ) for each in (old, new))
+    return Layer("fusion", True, found.moved, then_, now_)
+
+
+def _setting(settings: Any, name: str) -> str:
+    value = getattr(settings, name)
+    return ", ".join(f"{arm} {weight}" for arm, weight in value.items()) or "equal" if name == "weights" else str(value)
+
+
+def _engine(store: Store, then: Side, now: Side, again: Page) -> Layer:
+    """What re-running under the very conditions does not give again: the engine, unless documents were purged."""
+    purged = store.purged(then.conditions.commit)
+    evidence = () if again == then.page else ("under the conditions of then, the answer of then does not come again",)
+    if purged and evidence:
+        more = f"{purged} documents that were visible then have been purged since"
+        return Layer("purge", True, True, "there", "erased", (*evidence, more))
+    return Layer("engine", then.engine != now.engine, bool(evidence), then.engine, now.engine, evidence)
+
+
+def _any(found: Sequence[Effect]) -> bool | None:
+    moved: bool | None = False
+    for each in found:
+        moved = _or(moved, each.moved)
+    return moved
+
+
+def _or(one: bool | None, other: bool | None) -> bool | None:
+    if one or other:
+        return True
+    return None if one is None or other is None else False
+
+
+def _ids(page: Page) -> dict[str, None]:
+    return {row.id: None for row in page}
+
+
+# -- the sentence ------------------------------------------------------------------------------------
+
+_SUBJECT: dict[LayerName, str] = {
+    "corpus": "The corpus",
+    "policy": "The permission",
+    "analyser": "The analyser",
+    "model": "The embedding model",
+    "index": "The splitting into passages",
+    "fusion": "The settings of fusion",
+    "engine": "The engine",
+    "purge": "A purge",
+}
+
+
+def _sentence(found: Blame, then: Side, differs: Diff) -> str:
+    """What moved the answer, for a person who has to do something about it."""
+    changed = [each for each in found.layers if each.changed]
+    if found.identical:
+        if not changed:
+            return "Nothing moved: the answer is identical, and so is everything that it is made from."
+        return f"The answer is identical, although {_listed([_lower(each) for each in changed])} changed."
+    moved = [each for each in found.layers if each.moved]
+    untried = [each for each in changed if each.moved is None]
+    if not moved and not untried:
+        names = _listed([_lower(each) for each in changed])
+        return f"No layer moves the answer alone; together they do: {names}." if changed else (
+            "The answer differs, and nothing that it is made from does: please report this."
+        )  # fmt: skip
+    parts = [_clause(each, found, then, differs) for each in moved]
+    parts += [f"{_SUBJECT[each.layer]} changed too, and could not be tried alone" for each in untried]
+    return ". ".join(parts) + "."
+
+
+def _clause(layer: Layer, found: Blame, then: Side, differs: Diff) -> str:
+    subject = _SUBJECT[layer.layer]
+    alone = sum(bool(each.moved) for each in found.layers) == 1
+    match layer.layer:
+        case "corpus":
+            ends = "; with the old corpus the answer is identical" if alone else ""
+            return f"{subject} moved: {_hits(found, len(then.page), differs)}{ends}"
+        case "purge":
+            return f"{subject} took documents away that were visible then"
+        case "engine":
+            versions = "is the same version" if layer.then == layer.now else f"went from {layer.then} to {layer.now}"
+            return f"{subject} moved: it {versions}, and does not give the answer of then again"
+        case _:
+            ends = "; with the old one the answer is identical" if alone else ""
+            return f"{subject} moved, from {layer.then} to {layer.now}{ends}"
+
+
+def _hits(found: Blame, hits: int, differs: Diff) -> str:
+    """What the change of documents did to the hits."""
+    changed = {each.id for each in differs.changed}
+    known = dict.fromkeys((*differs.added, *differs.removed, *changed), "")
+    entered = [_document(hit, known) for hit in found.entered]
+    left = [_document(hit, known) for hit in found.left]
+    counted = (
+        ("of the hits of now {} added after that search", sum(each in differs.added for each in entered)),
+        ("of the hits of now {} changed after it", sum(each in changed for each in entered)),
+        ("of the hits of then {} removed after that search", sum(each in differs.removed for each in left)),
+        ("of the hits of then {} changed after it", sum(each in changed for each in left)),
+    )
+    parts = [f"{count} {words.format('was' if count == 1 else 'were')}" for words, count in counted if count]
+    if parts:
+        return ", ".join(parts)
+    if found.entered or found.left:
+        return f"none of the {hits} hits itself, but documents that they are ranked against"
+    return "the hits are the same, and their ranks or scores are not"
+
+
+def _lower(layer: Layer) -> str:
+    subject = _SUBJECT[layer.layer]
+    return subject[0].lower() + subject[1:]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
