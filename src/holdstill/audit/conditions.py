@@ -75,9 +75,14 @@ def run(store: Store, conditions: Conditions) -> Page:
 def crossed(store: Store, words: Conditions, meanings: Conditions) -> Page:
     """The page whose lexical arm is that of one snapshot, and whose dense arm that of another one.
 
-    Both must hold the same documents, split alike. Raises as `run`.
+    Both must hold the same documents, split alike. Where one arm answers alone, the page is that of its snapshot.
+    Raises as `run`.
     """
-    query = words.query
+    query, arms = words.query, _asked(store, words)[1].arms
+    if "dense" not in arms:
+        return run(store, words)
+    if "lexical" not in arms:
+        return run(store, meanings)
     scores = {"lexical": _scores(store, words, "lexical"), "dense": _scores(store, meanings, "dense")}
     units = sorted({unit for arm in scores.values() for unit in arm}, key=lambda unit: (unit[0].encode(), unit[1]))
     number = {unit: at for at, unit in enumerate(units)}  # in printed order, so that equals stand as they are numbered

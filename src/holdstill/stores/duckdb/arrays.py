@@ -66,7 +66,7 @@ def write(path: Path, arrays: Arrays, commit: int) -> tuple[int, str]:
             file.truncate(start + offset)
             file.flush()
             os.fsync(file.fileno())
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except BaseException:
         with suppress(OSError):
             path.unlink()
@@ -135,7 +135,8 @@ def _aligned(offset: int) -> int:
     return -(-offset // _ALIGN) * _ALIGN
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Make sure that what was created, renamed or removed in the folder is on disk."""
     if os.name == "nt":  # Windows has no handle for a folder to flush
         return
     handle = os.open(folder, os.O_RDONLY)

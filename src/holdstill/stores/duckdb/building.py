@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdstill.errors import GenerationNotFound
-from holdstill.stores.base import Built, Generation, Given, GivenPassage
+from holdstill.stores.base import Built, Generation, Given, GivenPassage, Rebuilt
 from holdstill.stores.duckdb import history, rows, segments
 from holdstill.stores.duckdb.connection import Cursor
 from holdstill.stores.duckdb.lookup import LIVE
@@ -62,6 +62,15 @@ def reached(cursor: Cursor, number: int) -> int:
     row = cursor.execute("SELECT reached FROM generations WHERE generation = ?", [number]).fetchone()
     assert row is not None  # noqa: S101 - asked of a generation that is known
     return int(row[0])
+
+
+def stored(cursor: Cursor, contents: Sequence[Rebuilt]) -> set[int]:
+    """The numbers of those contents that are stored."""
+    found = cursor.execute(
+        "SELECT content FROM contents WHERE content IN (SELECT unnest(?::BIGINT[]))",
+        [[each.content for each in contents]],
+    ).fetchall()
+    return {row[0] for row in found}
 
 
 def alike(cursor: Cursor, first: int, second: int, commit: int) -> bool:

@@ -24,6 +24,7 @@ class Connection:
         self._changed = threading.Condition()
         self._readers: set[object] = set()
         self._closed = False
+        self._away = False
 
     @contextmanager
     def reading(self) -> Iterator[Cursor]:
@@ -37,6 +38,7 @@ class Connection:
         reader = object()
         try:
             with self._changed:
+                self._changed.wait_for(lambda: self._closed or not self._away)
                 if self._closed:
                     raise CollectionClosed(f"{self._path} was closed", hint="Open it again")
                 self._readers.add(reader)
@@ -73,6 +75,25 @@ class Connection:
         """The columns that a statement gives, by name, masked where null; raises as `reading`."""
         with self.reading() as cursor:
             return cursor.execute(sql, values).fetchnumpy()
+
+    def let_go(self) -> None:
+        """Close the database when no statement runs; whoever comes waits until one is taken up again."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._readers)
+            self._away = True
+            self._connection.close()
+
+    def take_up(self, connection: duckdb.DuckDBPyConnection | None) -> None:
+        """Go on with a database; with None it is closed."""
+        with self._changed:
+            self._away = False
+            if connection is None:
+                self._closed = True
+            elif self._closed:  # meanwhile
+                connection.close()
+            else:
+                self._connection = connection
+            self._changed.notify_all()
 
     def close(self) -> None:
         """Let no new cursor begin, wait for those at work, and close.

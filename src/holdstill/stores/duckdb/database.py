@@ -31,6 +31,7 @@ from holdstill.schema import Schema
 from holdstill.stores.base import FORMAT
 from holdstill.stores.duckdb import migrating
 from holdstill.stores.duckdb.connection import Connection, Cursor
+from holdstill.stores.duckdb.leases import Leases
 
 FILE = "collection.duckdb"
 INDEX = "index"
@@ -163,11 +164,24 @@ def _unreadable(path: Path) -> AccessDenied:
     return AccessDenied(f"{path} cannot be read", field="path", hint="Check its owner and permissions")
 
 
+def reconnect(path: Path, lock_timeout: float, *, writable: bool) -> duckdb.DuckDBPyConnection:
+    """Open the database of a collection again, whose file may be a new one.
+
+    Raises:
+        holdstill.CollectionBusy: another process has taken it.
+    """
+    return _connect(path / FILE, lock_timeout, read_only=not writable)
+
+
 def _connect(file: Path, lock_timeout: float, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     deadline = time.monotonic() + lock_timeout
     while True:
         try:
-            return duckdb.connect(file.resolve(), read_only=read_only, config={"enable_external_access": "false"})
+            before = _identity(file.parent)
+            opened = duckdb.connect(file.resolve(), read_only=read_only, config={"enable_external_access": "false"})
+            if _identity(file.parent) == before:
+                return opened
+            opened.close()  # another process put a new file in its place meanwhile
         except duckdb.Error as error:
             if not _LOCKED.search(str(error)):
                 raise _unusable(file, error) from error
@@ -241,14 +255,16 @@ class Shared:
     Attributes:
         handles: those that are open.
         file: device and inode of the database that they have open.
+        leases: who reads, and who has it alone.
         lock: taken before writing.
         changes: how many changes were made, or may have been; what was read before the last one may be out of date.
         files: how many times files of the index were, or may have been, removed; one that is missing since may have
             been replaced.
     """
 
-    handles: WeakSet[object] = field(default_factory=WeakSet)
+    handles: WeakSet[Any] = field(default_factory=WeakSet)
     file: tuple[int, int] | None = None
+    leases: Leases = field(default_factory=Leases)
     lock: threading.RLock = field(default_factory=threading.RLock)
     changes: int = 0
     files: int = 0
@@ -271,13 +287,23 @@ _shared: dict[Path, Shared] = {}
 _shared_guard = threading.Lock()
 
 
-def shared(path: Path, handle: object) -> Shared:
-    """What every handle of this process on the collection is given; `handle` is one more."""
+def shared(path: Path) -> Shared:
+    """What every handle of this process on the collection is given."""
     with _shared_guard:
-        found = _shared.setdefault(path.resolve(), Shared())
-        found.handles.add(handle)
-        found.file = _identity(path)
-        return found
+        return _shared.setdefault(path.resolve(), Shared())
+
+
+def register(path: Path, shared: Shared, handle: Any) -> None:
+    """Note that a handle has the collection open."""
+    with _shared_guard:
+        shared.handles.add(handle)
+        shared.file = _identity(path)
+
+
+def moved_to(path: Path, shared: Shared) -> None:
+    """Note that the collection's database is another file now, which this process put there itself."""
+    with _shared_guard:
+        shared.file = _identity(path)
 
 
 def require_unmoved(path: Path) -> None:

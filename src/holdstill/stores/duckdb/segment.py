@@ -106,6 +106,34 @@ def merge(segments: Sequence[Arrays], progress: Progress | None = None) -> Array
     )
 
 
+def without(segment: Arrays, gone: Ints, progress: Progress | None = None) -> Arrays:
+    """The segment without some contents: the same arrays as if the others had been built together.
+
+    Args:
+        segment: its arrays.
+        gone: numbers of contents, of which the segment need not hold all.
+        progress: called with what is being done, how much of it, and of how much.
+    """
+    kept = ~np.isin(segment["contents"], gone)
+    spans = np.diff(segment["starts"])
+    passages = np.repeat(kept, spans)
+    row = np.repeat(segment["rows"], segment["frequencies"])
+    stays = passages[row]
+    term = np.repeat(np.arange(len(segment["term_ends"]) - 1), np.diff(segment["position_ends"]))[stays]
+    used, every = np.unique(term), terms_of(segment)
+    occurrences = Occurrences(
+        [every[number] for number in used.tolist()],
+        np.searchsorted(used, term),
+        (np.cumsum(passages) - 1)[row[stays]],
+        segment["positions"][stays],
+    )
+    sizes = np.diff(segment["record_ends"])
+    shown = Strings(segment["record_bytes"][np.repeat(passages, sizes)], np.append(0, np.cumsum(sizes[passages])))
+    starts = np.append(0, np.cumsum(spans[kept]))
+    lengths, vectors = segment["lengths"][passages], segment["vectors"][passages]
+    return _assemble(occurrences, shown, segment["contents"][kept], starts, lengths, vectors, progress)
+
+
 def terms_of(segment: Arrays) -> list[bytes]:
     """The segment's terms, in byte order."""
     data, ends = segment["term_bytes"].tobytes(), segment["term_ends"].tolist()

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
+
+import duckdb
+import numpy as np
 
 from holdstill.analysis import analyser
 from holdstill.errors import InvariantViolated, NotWritable
 from holdstill.policy import Policy
 from holdstill.reports import Commit, Diff
 from holdstill.schema import Field, Schema
-from holdstill.stores.base import Built, Generation, Given, PreparedDocument, Progress, Rebuilt
-from holdstill.stores.duckdb import building, database, history, rows, segment, segments
+from holdstill.stores.base import Built, Erased, Generation, Given, PreparedDocument, Progress, Rebuilt
+from holdstill.stores.duckdb import building, database, erasing, history, rewriting, rows, segment, segments
 from holdstill.stores.duckdb.connection import Cursor
+from holdstill.stores.duckdb.erasing import Doomed
 from holdstill.stores.duckdb.loading import Loader
 from holdstill.stores.duckdb.segments import Entry
 from holdstill.stores.duckdb.snapshot import DuckDBSnapshot
@@ -28,9 +33,14 @@ class DuckDBStore:
 
     def __init__(self, path: Path, lock_timeout: float) -> None:
         self._path = path.resolve()  # the working directory, or a link on the way, may change
-        self._connection, self._writable = database.connect(path, lock_timeout)
-        self._shared = database.shared(path, self)
+        self._lock_timeout = lock_timeout
+        self._shared = database.shared(path)
+        with self._shared.leases.reading():
+            self._connection, self._writable = database.connect(path, lock_timeout)
+            database.register(path, self._shared, self)
         self._loader = Loader(self._connection, self._shared, self._path, writable=self._writable)
+
+        self._tidy()
 
     @classmethod
     def create(cls, path: Path, generation: Generation, schema: Schema, lock_timeout: float) -> DuckDBStore:
@@ -54,7 +64,7 @@ class DuckDBStore:
 
     def reading(self) -> AbstractContextManager[None]:
         """See `holdstill.stores.base.Store.reading`."""
-        return nullcontext()
+        return self._shared.leases.reading()
 
     def snapshot(self, at: int | None = None, seen_at: int | None = None) -> DuckDBSnapshot:
         """See `holdstill.stores.base.Store.snapshot`."""
@@ -203,7 +213,9 @@ class DuckDBStore:
             with self._connection.reading() as cursor:
                 generation = building.known(cursor, number)
                 reached = building.reached(cursor, number)
-            new = [each for each in contents if each.content >= reached]  # another thread may build it too
+                there = building.stored(cursor, contents)
+            # Another thread may be building it too, and what was given may have been erased since.
+            new = [each for each in contents if each.content >= reached and each.content in there]
             taken, saved = self._index(generation, new, self.snapshot().commit, progress)
             with self._connection.transaction() as cursor:
                 self._insert(cursor, number, new, taken, saved)
@@ -221,6 +233,94 @@ class DuckDBStore:
                     )
                 building.complete(cursor, number, building.reached(cursor, snapshot.generation.number))
             return commit
+
+    # -- erasing ---------------------------------------------------------------------------------
+
+    def prune(self, commits: Sequence[int]) -> Erased:
+        """See `holdstill.stores.base.Store.prune`."""
+        with self.writing():
+            with self._connection.transaction() as cursor:
+                doomed = erasing.unseen(cursor, commits)
+            return self._erase(doomed)
+
+    def purge(self, ids: Sequence[str]) -> Erased:
+        """See `holdstill.stores.base.Store.purge`."""
+        with self.writing():
+            with self._connection.transaction() as cursor:
+                doomed = erasing.named(cursor, ids)
+                kept = [each.commit for each in history.commits(cursor) if not each.pruned]
+            saw = sum(
+                any(each.added <= commit < (each.removed or commit + 1) for each in doomed.versions) for commit in kept
+            )
+            return replace(self._erase(doomed, purge=True), commits=saw)
+
+    def drop(self, number: int) -> Erased:
+        """See `holdstill.stores.base.Store.drop`."""
+        with self.writing():
+            with self._connection.transaction() as cursor:
+                doomed = erasing.unseen(cursor, (), number)
+            return self._erase(doomed)
+
+    def _erase(self, doomed: Doomed, *, purge: bool = False) -> Erased:
+        snapshot, before = self.snapshot(), self._size()
+        commit = snapshot.commit + purge
+        if not doomed.versions and doomed.dropped is None:
+            with self._change() as cursor:
+                erasing.mark(cursor, doomed.pruned)
+            return Erased(commit, len(doomed.pruned), 0, (), before, before)
+        with self._loader.sweeping():
+            entries = self._without(doomed)
+            with self._shared.leases.alone():
+                handles = list(self._shared.handles)
+                rewriting.rewrite(
+                    self._path,
+                    {each._connection: each._reconnect for each in handles},
+                    erasing.KEPT,
+                    lambda cursor: erasing.prepare(cursor, doomed),
+                    lambda cursor: erasing.finish(
+                        cursor, doomed, entries, (commit, snapshot.generation.number) if purge else None
+                    ),
+                )
+                for each in handles:
+                    each._loader.forget()
+                self._shared.changes += 1
+        return Erased(
+            commit, len(doomed.pruned), len(doomed.versions), doomed.sources, before=before, after=self._size()
+        )
+
+    def _without(self, doomed: Doomed) -> list[Entry]:
+        """The segments that are to be listed: those that hold a content that goes are written anew, without it."""
+        entries = []
+        for built in self.generations():
+            number = built.generation.number
+            if number == doomed.dropped:
+                continue
+            listed, index = self._loader.index(number)
+            for entry, arrays in zip(listed, index.segments, strict=True):
+                if not np.isin(arrays["contents"], doomed.contents).any():
+                    entries.append(entry)
+                elif not np.isin(arrays["contents"], doomed.contents).all():
+                    left = segment.without(arrays, doomed.contents)
+                    entries.append(segments.save(self._loader.folder, left, number, entry.commit))
+        return entries
+
+    def _reconnect(self) -> duckdb.DuckDBPyConnection:
+        opened = database.reconnect(self._path, self._lock_timeout, writable=self._writable)
+        database.moved_to(self._path, self._shared)
+        return opened
+
+    def _tidy(self) -> None:
+        """Remove what a killed process left, unless a writer is at work."""
+        if self._writable and self._shared.lock.acquire(blocking=False):
+            try:
+                rewriting.remove_stray(self._path)
+                self._loader.sweep()
+            finally:
+                self._shared.lock.release()
+
+    def _size(self) -> int:
+        """The bytes that the collection takes on disk."""
+        return sum(file.stat().st_size for file in self._path.rglob("*") if file.is_file())
 
     # -- files -----------------------------------------------------------------------------------
 
