@@ -21,6 +21,7 @@ from holdstill.errors import (
     EmbedderRequired,
     EmptyQuery,
     FusedScoreThreshold,
+    GenerationNotFound,
     HoldstillError,
     InvalidDocument,
     InvalidInput,
@@ -39,6 +40,8 @@ from holdstill.errors import (
     OperatorRequired,
     PredicateSyntax,
     PrincipalRequired,
+    SnapshotNotFound,
+    SnapshotPruned,
     TypeMismatch,
     UnknownField,
 )
@@ -48,7 +51,18 @@ from holdstill.policy import Policy, Principal
 from holdstill.predicate import Predicate, f, parse
 from holdstill.query import Query, Settings
 from holdstill.refused import Refused
-from holdstill.reports import AddReport, ChangeReport, Info
+from holdstill.reports import (
+    AddReport,
+    Changed,
+    ChangeReport,
+    Commit,
+    Diff,
+    GenerationInfo,
+    Info,
+    PruneReport,
+    PurgeReport,
+    RebuildReport,
+)
 from holdstill.result import ArmReport, Completeness, Hit, Result
 from holdstill.schema import Field, Schema
 from holdstill.stores.base import StoredDocument, StoredPassage
@@ -60,13 +74,16 @@ __all__ = [
     "ArmReport",
     "BatchRefused",
     "ChangeReport",
+    "Changed",
     "Collection",
     "CollectionBusy",
     "CollectionClosed",
     "CollectionExists",
     "CollectionNotFound",
+    "Commit",
     "Completeness",
     "CorruptCollection",
+    "Diff",
     "Document",
     "DuplicateId",
     "Embedder",
@@ -76,6 +93,8 @@ __all__ = [
     "Field",
     "FusedScoreThreshold",
     "FusedTable",
+    "GenerationInfo",
+    "GenerationNotFound",
     "Hit",
     "HoldstillError",
     "Info",
@@ -100,11 +119,16 @@ __all__ = [
     "PredicateSyntax",
     "Principal",
     "PrincipalRequired",
+    "PruneReport",
+    "PurgeReport",
     "Query",
+    "RebuildReport",
     "Refused",
     "Result",
     "Schema",
     "Settings",
+    "SnapshotNotFound",
+    "SnapshotPruned",
     "StoredDocument",
     "StoredPassage",
     "TypeMismatch",

@@ -235,6 +235,10 @@ class GenerationInfo:
     commits: int
     bytes: int
 
+    def as_dict(self) -> dict[str, Any]:
+        """The generation as the `--json` output shows it."""
+        return asdict(self)
+
 
 def _utc(moment: datetime) -> str:
     return moment.isoformat().replace("+00:00", "Z")

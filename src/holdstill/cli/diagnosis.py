@@ -16,7 +16,7 @@ from holdstill._version import __version__
 from holdstill.analysis import ANALYSERS
 from holdstill.analysis import analyser as analyser_of
 from holdstill.cli.failures import FAILURE
-from holdstill.cli.options import AS_JSON, COLLECTION, Asking, asking, opened
+from holdstill.cli.options import AS_JSON, AT, COLLECTION, Asking, asking, opened
 from holdstill.cli.terminal import console, emit, print_indented, print_pairs, print_table
 from holdstill.cli.warming import warm as warm_kernels
 from holdstill.errors import HoldstillError, OperatorRequired
@@ -30,12 +30,13 @@ _PACKAGES = ("duckdb", "numpy", "numba", "onnxruntime", "tokenizers", "sqlglot",
 
 @click.command(short_help="Say what a collection is.")
 @COLLECTION
+@AT
 @asking
 @AS_JSON
-def info(collection: Path, caller: Asking, as_json: bool) -> int:
+def info(collection: Path, at: str | None, caller: Asking, as_json: bool) -> int:
     """Say what a collection is; documents and passages are counted as the caller sees them."""
     with opened(collection) as handle:
-        about = handle.info(**caller).as_dict()
+        about = handle.info(at=at, **caller).as_dict()
     if as_json:
         emit(about)
         return 0

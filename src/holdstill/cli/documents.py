@@ -9,7 +9,7 @@ import click
 
 from holdstill.cli.answer import spelled
 from holdstill.cli.failures import BAD_INPUT
-from holdstill.cli.options import AS_JSON, COLLECTION, WHERE, Asking, asking, opened
+from holdstill.cli.options import AS_JSON, AT, COLLECTION, WHERE, Asking, asking, opened
 from holdstill.cli.terminal import console, emit, print_indented, print_pairs, styled
 from holdstill.errors import InvalidDocument, InvalidQuery, NotFound, UnknownField
 from holdstill.ingest.cells import parse
@@ -25,15 +25,16 @@ if TYPE_CHECKING:
 @click.command(short_help="Show a document or a passage.")
 @COLLECTION
 @click.argument("id_", metavar="ID")
+@AT
 @asking
 @AS_JSON
-def show(collection: Path, id_: str, caller: Asking, as_json: bool) -> int:
+def show(collection: Path, id_: str, at: str | None, caller: Asking, as_json: bool) -> int:
     """Show a document, whole, or one passage of it.
 
     ID is a document's id or a passage's, as in resume-7#0; where both exist, the document is shown.
     """
     with opened(collection) as handle:
-        document, passages = _found(handle, id_, caller)
+        document, passages = _found(handle, id_, at, caller)
     if as_json:
         emit(
             {
@@ -49,18 +50,20 @@ def show(collection: Path, id_: str, caller: Asking, as_json: bool) -> int:
     return 0
 
 
-def _found(handle: Collection, id_: str, caller: Asking) -> tuple[StoredDocument, tuple[StoredPassage, ...]]:
+def _found(
+    handle: Collection, id_: str, at: str | None, caller: Asking
+) -> tuple[StoredDocument, tuple[StoredPassage, ...]]:
     """The document, and those of its passages that the id names.
 
     Raises:
         holdstill.NotFound: there is no such document that the caller may see, or it has no such passage.
     """
     try:
-        document = handle.get(id_, **caller)
+        document = handle.get(id_, at=at, **caller)
     except NotFound as missing:
         whole, _, ordinal = id_.rpartition("#")
         try:
-            document = handle.get(whole, **caller)
+            document = handle.get(whole, at=at, **caller)
         except NotFound:
             raise missing from None
         passages = tuple(passage for passage in document.passages if str(passage.ordinal) == ordinal)
@@ -105,11 +108,13 @@ def _print(document: StoredDocument, passages: tuple[StoredPassage, ...]) -> Non
 def delete(collection: Path, ids: tuple[str, ...], where: str | None, caller: Asking, as_json: bool) -> int:
     """Delete documents, by id or all those that satisfy --where.
 
+    Earlier commits still hold them, and can be searched with --at; `holdstill purge` erases them from there too.
     The exit code is 2 if one of the ids is not there; the others are deleted.
     """
     with opened(collection) as handle:
         report = handle.delete(ids, where=where, **caller)
-    return _reported("deleted", report, as_json=as_json)
+    note = "history still holds them: `holdstill purge` erases them from there" if report.changed else None
+    return _reported("deleted", report, note, as_json=as_json)
 
 
 @click.command(short_help="Set fields of documents.")
@@ -143,7 +148,7 @@ def update(
         handle.policy(**caller)  # refuses whoever may not write, before anything of the schema is told
         fields = _fields(assignments, unset, handle.schema)
         report = handle.update(ids, fields=fields, where=where, **caller)
-    return _reported("updated", report, as_json=as_json)
+    return _reported("updated", report, None, as_json=as_json)
 
 
 def _fields(assignments: tuple[str, ...], unset: tuple[str, ...], schema: Schema) -> dict[str, Any]:
@@ -186,13 +191,15 @@ def _value(spelling: str | None, name: str, schema: Schema) -> Any:
         raise
 
 
-def _reported(done: str, report: ChangeReport, *, as_json: bool) -> int:
+def _reported(done: str, report: ChangeReport, note: str | None, *, as_json: bool) -> int:
     if as_json:
         emit({done: report.changed, "missing": list(report.missing), "commit": report.commit})
     else:
         page = console()
         documents = "document" if report.changed == 1 else "documents"
         print_indented(page, f"{done} {report.changed} {documents} (commit {report.commit})", 0)
+        if note is not None:
+            print_indented(page, note, 0, hang=2, style="dim")
         if report.missing:
             print_indented(page, "not there: " + ", ".join(map(repr, report.missing)), 0, hang=2)
     return BAD_INPUT if report.missing else 0

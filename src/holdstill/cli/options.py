@@ -29,6 +29,7 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON o
 WHERE = click.option(
     "--where", metavar="EXPR", help="A filter, as in \"years_exp >= 5 and location in ('Berlin', 'Remote')\"."
 )
+AT = click.option("--at", metavar="AT", help="As of a commit, a tag, or a time with its zone (2026-11-01T00:00:00Z).")
 EMBEDDER = click.option(
     "--embedder", metavar="NAME|none", help="What embeds the texts: minilm (bundled, offline; the default) or none."
 )

@@ -15,8 +15,11 @@ from holdstill.cli.adding import add
 from holdstill.cli.demo import demo
 from holdstill.cli.diagnosis import analyse, doctor, info
 from holdstill.cli.documents import delete, show, update
+from holdstill.cli.erasing import prune, purge
 from holdstill.cli.failures import FAILURE, Interrupted, exit_code, report
 from holdstill.cli.fuse import fuse
+from holdstill.cli.generations import activate, drop_generation, generations, rebuild
+from holdstill.cli.history import diff, history, tag
 from holdstill.cli.rules import policy, schema
 from holdstill.cli.searching import search
 from holdstill.cli.setup import init
@@ -102,5 +105,11 @@ def main() -> None:
     """Run the command line."""
 
 
-for command in (demo, init, add, search, show, update, delete, schema, policy, info, doctor, analyse, fuse):
+_ALL = (
+    demo, init, add, search, show, update, delete, schema, policy, info, doctor,
+    history, tag, diff, prune, purge, rebuild, generations, activate, drop_generation,
+    analyse, fuse,
+)  # fmt: skip
+
+for command in _ALL:
     main.add_command(command)

@@ -13,7 +13,7 @@ import click
 
 from holdstill.cli.answer import print_answer
 from holdstill.cli.failures import INCOMPLETE
-from holdstill.cli.options import AS_JSON, COLLECTION, WHERE, Asking, asking, opened, read_json
+from holdstill.cli.options import AS_JSON, AT, COLLECTION, WHERE, Asking, asking, opened, read_json
 from holdstill.cli.terminal import console, emit
 from holdstill.errors import InvalidQuery, InvalidVector
 from holdstill.query import ARMS, Settings, Syntax, Unit
@@ -71,6 +71,7 @@ def _joined_order(args: Sequence[str]) -> list[str]:
     show_default=True,
     help='web: "quoted" words must occur, -words may not; plain: no character is syntax.',
 )
+@AT
 @click.option("--min-score", hidden=True, help="Refused: a fused score measures nothing.")
 @click.option("--require", type=click.Choice(["complete"]), help="Exit with 3 unless complete or exhausted.")
 @click.option("--explain", is_flag=True, help="Say what each arm did and where each score comes from.")
@@ -92,6 +93,7 @@ def search(
     rrf_k: int,
     depth: int | None,
     syntax: Any,
+    at: str | None,
     min_score: Any,
     require: str | None,
     explain: bool,
@@ -117,6 +119,7 @@ def search(
             arms=tuple(dict.fromkeys(arms)) or None,
             by=by,
             order_by=order_by,
+            at=at,
             settings=settings,
             **caller,
         )
