@@ -5,7 +5,10 @@ query gives the same bits.
 """
 
 from holdstill._version import __version__
+from holdstill.audit.recorded import RecordedSearch
+from holdstill.audit.replay import Difference, Replay
 from holdstill.collection import Collection
+from holdstill.config import LogSettings
 from holdstill.document import Document, Passage
 from holdstill.embedding import Embedder
 from holdstill.errors import (
@@ -67,6 +70,7 @@ __all__ = [
     "CollectionNotFound",
     "Completeness",
     "CorruptCollection",
+    "Difference",
     "Document",
     "DuplicateId",
     "Embedder",
@@ -87,6 +91,7 @@ __all__ = [
     "InvalidSchema",
     "InvalidVector",
     "InvariantViolated",
+    "LogSettings",
     "MalformedInput",
     "ModelMismatch",
     "NewerFormat",
@@ -101,7 +106,9 @@ __all__ = [
     "Principal",
     "PrincipalRequired",
     "Query",
+    "RecordedSearch",
     "Refused",
+    "Replay",
     "Result",
     "Schema",
     "Settings",
