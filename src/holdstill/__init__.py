@@ -5,7 +5,10 @@ query gives the same bits.
 """
 
 from holdstill._version import __version__
+from holdstill.audit.recorded import RecordedSearch
+from holdstill.audit.replay import Difference, Replay
 from holdstill.collection import Collection
+from holdstill.config import LogSettings
 from holdstill.document import Document, Passage
 from holdstill.embedding import Embedder
 from holdstill.errors import (
@@ -84,6 +87,7 @@ __all__ = [
     "Completeness",
     "CorruptCollection",
     "Diff",
+    "Difference",
     "Document",
     "DuplicateId",
     "Embedder",
@@ -106,6 +110,7 @@ __all__ = [
     "InvalidSchema",
     "InvalidVector",
     "InvariantViolated",
+    "LogSettings",
     "MalformedInput",
     "ModelMismatch",
     "NewerFormat",
@@ -123,7 +128,9 @@ __all__ = [
     "PurgeReport",
     "Query",
     "RebuildReport",
+    "RecordedSearch",
     "Refused",
+    "Replay",
     "Result",
     "Schema",
     "Settings",

@@ -12,6 +12,7 @@ from holdstill.access import Asking, permission, require_operator
 from holdstill.adding import add
 from holdstill.analysis import analyser as analyser_of
 from holdstill.arguments import as_flag, as_ids, as_mapping
+from holdstill.auditing import Audited
 from holdstill.document import Document
 from holdstill.errors import InvalidInput, InvalidQuery, InvalidVector, ModelMismatch, NotFound
 from holdstill.handle import Where, as_predicate, named, select, storable
@@ -52,7 +53,7 @@ def _off_the_loop(
     return asynchronous
 
 
-class Collection(Operated):
+class Collection(Operated, Audited):
     """A collection, open. A context manager; any number of threads may share it.
 
     Every call that touches rows takes `principal` or `operator`: who asks. Without a policy neither is needed.
@@ -121,7 +122,7 @@ class Collection(Operated):
                 settings=Settings() if settings is None else settings,
             )
             embedding = self._embedding(snapshot.generation)
-            return search(snapshot, query, embedding, principal=principal, operator=operator)
+            return search(snapshot, query, embedding, self._recorder, principal=principal, operator=operator)
 
     asearch = _off_the_loop(search)  #: `search`, off the event loop
 

@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from holdstill.analysis import analyser as analyser_of
 from holdstill.arguments import as_path, as_seconds
 from holdstill.collection import Collection
+from holdstill.config import LOCK_TIMEOUT, LogSettings, as_log_settings
 from holdstill.embedding import DEFAULT, Embedder
 from holdstill.making import generation
 from holdstill.models import chosen, matching
 from holdstill.schema import Schema
-
-LOCK_TIMEOUT = 10.0  #: seconds to wait for another process, unless said otherwise
 
 
 def create(
@@ -24,6 +23,7 @@ def create(
     embedder: str | Embedder = DEFAULT,
     vector_model: str | None = None,
     lock_timeout: float = LOCK_TIMEOUT,
+    log: LogSettings | None = None,
 ) -> Collection:
     """Make an empty collection at a path where nothing is, and open it.
 
@@ -36,6 +36,7 @@ def create(
             first one has. Not together with an embedder's name; an `Embedder` object of that name may be given too, and
             then no embedder of another digest is taken.
         lock_timeout: seconds to wait for another process to let go.
+        log: what is kept of searches made through this handle; searches are logged unless it says otherwise.
 
     Raises:
         holdstill.CollectionExists: something is at the path already.
@@ -48,14 +49,19 @@ def create(
 
     directory, timeout = as_path("path", path), as_seconds("lock_timeout", lock_timeout)
     analyser_of(analyser)
+    logged = as_log_settings(log)
     fields = schema if isinstance(schema, Schema) else Schema.of({} if schema is None else schema)
     model = chosen(embedder, vector_model)
     store = DuckDBStore.create(directory, generation(analyser, model, vector_model), fields, timeout)
-    return Collection(directory, store, model)
+    return Collection(directory, store, model, logged)
 
 
 def open(  # noqa: A001 - reads `holdstill.open`, as `gzip.open` does
-    path: str | os.PathLike[str], *, embedder: Embedder | None = None, lock_timeout: float = LOCK_TIMEOUT
+    path: str | os.PathLike[str],
+    *,
+    embedder: Embedder | None = None,
+    lock_timeout: float = LOCK_TIMEOUT,
+    log: LogSettings | None = None,
 ) -> Collection:
     """Open a collection.
 
@@ -63,6 +69,7 @@ def open(  # noqa: A001 - reads `holdstill.open`, as `gzip.open` does
         path: its directory.
         embedder: embeds questions, and documents to be added, where the collection's model is not the bundled one.
         lock_timeout: seconds to wait for another process to let go: one process at a time may have it open.
+        log: what is kept of searches made through this handle; searches are logged unless it says otherwise.
 
     Raises:
         holdstill.CollectionNotFound: there is nothing at the path.
@@ -73,12 +80,12 @@ def open(  # noqa: A001 - reads `holdstill.open`, as `gzip.open` does
     """
     from holdstill.stores.duckdb.store import DuckDBStore
 
-    directory = as_path("path", path)
+    directory, logged = as_path("path", path), as_log_settings(log)
     store = DuckDBStore(directory, as_seconds("lock_timeout", lock_timeout))
     try:
         if embedder is not None:
             matching(store.snapshot().generation, embedder)
-        return Collection(directory, store, embedder)
+        return Collection(directory, store, embedder, logged)
     except BaseException:
         store.close()
         raise

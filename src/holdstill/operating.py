@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import date, datetime
 
 from holdstill.access import Asking
 from holdstill.analysis import analyser as analyser_of
 from holdstill.embedding import DEFAULT, Embedder, load
-from holdstill.errors import EmbedderRequired, GenerationNotFound, InvalidQuery, SnapshotNotFound
+from holdstill.errors import EmbedderRequired, GenerationNotFound, InvalidQuery, NotWritable, SnapshotNotFound
 from holdstill.handle import Handle, Where, as_predicate, ids_or_where, named
 from holdstill.making import remade
 from holdstill.models import chosen
@@ -134,10 +134,22 @@ class Operated(Handle):
             sought = given if filtered is None else named(snapshot, (), filtered)[0]
             found = store.stored(sought)
             missing = tuple(id_ for id_ in sought if id_ not in set(found))
-            if not found:
-                return PurgeReport(0, missing, snapshot.commit, 0, 0)
-            erased = store.purge(found)
-            return PurgeReport(len(found), missing, erased.commit, erased.commits, 0)
+            erased = store.purge(found) if found else None
+            searches = self._forget_searches(sought)
+            if erased is None:
+                return PurgeReport(0, missing, snapshot.commit, 0, searches)
+            return PurgeReport(len(found), missing, erased.commit, erased.commits, searches)
+
+    def _forget_searches(self, ids: Sequence[str]) -> int:
+        """Take documents out of the search log; also those purged earlier, when that did not succeed."""
+        try:
+            return self._log.redact(ids)
+        except OSError as error:
+            raise NotWritable(
+                f"the documents are purged, but the search log cannot be rewritten: {error.strerror}",
+                field="path",
+                hint="Purge the same ids again, or delete the files searches*.jsonl of the collection",
+            ) from error
 
     # -- generations -----------------------------------------------------------------------------
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from holdstill.adding import OUTSIDE
 from holdstill.analysis import analyser as analyser_of
-from holdstill.cli.options import Asking, lock_timeout, opened
+from holdstill.cli.options import Asking, opened
+from holdstill.config import lock_timeout
 from holdstill.errors import InvalidInput, ModelMismatch
 from holdstill.ingest import Reading, Row, infer
 from holdstill.refused import Refused

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-import math
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import click
 
+from holdstill.config import lock_timeout, log_settings
 from holdstill.errors import InvalidInput, InvalidPrincipal, InvalidSchema, MalformedInput
 from holdstill.ingest.files import decode
 from holdstill.ingest.jsonl import parse
@@ -146,33 +145,8 @@ def check_vector_options(embedder: str | None, vector_model: str | None) -> None
         )
 
 
-def lock_timeout() -> float:
-    """Seconds to wait for another process: `HOLDSTILL_LOCK_TIMEOUT`, or the engine's default.
-
-    Raises:
-        holdstill.InvalidInput: it is not a number of seconds.
-    """
-    from holdstill.opening import LOCK_TIMEOUT
-
-    given = os.environ.get("HOLDSTILL_LOCK_TIMEOUT", "").strip()
-    if not given:
-        return LOCK_TIMEOUT
-    try:
-        seconds = float(given)
-    except ValueError:
-        seconds = math.nan
-    if not 0 <= seconds <= 86_400:
-        raise InvalidInput(
-            "the environment's HOLDSTILL_LOCK_TIMEOUT cannot be used",
-            field="HOLDSTILL_LOCK_TIMEOUT",
-            expected="seconds to wait for another process, 0 to 86400",
-            got=given,
-        )
-    return seconds
-
-
 def opened(path: Path) -> Collection:
     """The collection at the path, held until it is closed."""
     from holdstill.opening import open as open_collection
 
-    return open_collection(path, lock_timeout=lock_timeout())
+    return open_collection(path, lock_timeout=lock_timeout(), log=log_settings())

@@ -14,10 +14,10 @@ from holdstill.cli.options import (
     EMBEDDER,
     VECTOR_MODEL,
     check_vector_options,
-    lock_timeout,
     read_field,
 )
 from holdstill.cli.terminal import console, emit, print_indented, print_pairs
+from holdstill.config import lock_timeout
 from holdstill.schema import Schema
 
 
