@@ -8,6 +8,8 @@ from holdstill._version import __version__
 from holdstill.collection import Collection
 from holdstill.document import Document, Passage
 from holdstill.embedding import Embedder
+from holdstill.embedding.openai import OpenAIEmbedder
+from holdstill.embedding.sentence_transformers import SentenceTransformerEmbedder
 from holdstill.errors import (
     AccessDenied,
     BatchRefused,
@@ -112,6 +114,7 @@ __all__ = [
     "NotACollection",
     "NotFound",
     "NotWritable",
+    "OpenAIEmbedder",
     "OperatorRequired",
     "Passage",
     "Policy",
@@ -126,6 +129,7 @@ __all__ = [
     "Refused",
     "Result",
     "Schema",
+    "SentenceTransformerEmbedder",
     "Settings",
     "SnapshotNotFound",
     "SnapshotPruned",
