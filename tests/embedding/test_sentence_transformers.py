@@ -17,7 +17,7 @@ import holdstill as hs
 from holdstill.embedding import check, load
 from holdstill.embedding.base import check_shape
 from holdstill.embedding.sentence_transformers import SentenceTransformerEmbedder
-from holdstill.models import chosen, matching, settings_of
+from holdstill.models import chosen, kept, matching, settings_of
 from holdstill.splitting import PROFILE
 from holdstill.stores.base import Generation
 
@@ -202,7 +202,7 @@ def test_it_is_opened_by_its_name_until_its_bytes_change(folder: Path) -> None:
     again = matching(generation, None)
     assert isinstance(again, SentenceTransformerEmbedder)
     assert (again.digest, again.query_prefix) == (embedder.digest, "q ")
-    load.cache_clear()
+    kept.cache_clear()
     _weights(folder)
     with pytest.raises(hs.ModelMismatch, match=r"as made with then.*rebuild COLLECTION --embedder sentence-trans"):
         matching(generation, None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Callable, Collection
 from typing import Any
@@ -29,9 +28,8 @@ DEFAULT = "minilm"
 Embedding = Callable[[], Embedder | None]  #: gives the embedder when it is needed, and raises if it may not be used
 
 
-@functools.lru_cache(maxsize=8)
 def load(name: str = DEFAULT, settings: str | None = None) -> Embedder:
-    """The embedder of that name; the same object every time, so a process holds one copy of the weights.
+    """The embedder of that name. The bundled one is the same object every time; any other is made anew, as it is now.
 
     Nothing is read until the embedder counts or embeds its first text; the digest of the bundled one costs nothing.
 

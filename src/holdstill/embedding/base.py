@@ -78,7 +78,11 @@ class NamedEmbedder(ABC):
         """The embedder to use with rows that one of these settings has made; itself, if the digest tells all."""
 
     @abstractmethod
-    def afresh(self) -> Embedder:
+    def renewed(self) -> Embedder:
+        """The embedder for a new generation: the same name and settings, and the weights that go by them now."""
+
+    @abstractmethod
+    def uncached(self) -> Embedder:
         """The same embedder, computing every vector anew; itself, if it does so anyway."""
 
 

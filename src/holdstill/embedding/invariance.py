@@ -70,7 +70,7 @@ def check(embedder: Embedder) -> InvarianceReport:
     """
     check_shape(embedder)
     if isinstance(embedder, NamedEmbedder):
-        embedder = embedder.afresh()  # what is kept does not move
+        embedder = embedder.uncached()  # what is kept does not move
     texts = [text for text in TEXTS if fits(embedder, text)]
     alone = _alone(embedder, texts)
     differences = {way: _difference(alone, rows(embedder, texts)) for way, rows in _WAYS.items()}

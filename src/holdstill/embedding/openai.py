@@ -192,7 +192,11 @@ class OpenAIEmbedder(NamedEmbedder):
                 self._recalled[settings] = other
             return self._recalled[settings]
 
-    def afresh(self) -> Embedder:
+    def renewed(self) -> Embedder:
+        """An embedder that asks for the probes again."""
+        return OpenAIEmbedder(self.model, **self._arguments())
+
+    def uncached(self) -> Embedder:
         """The same embedder without the cache."""
         if not self._cache:
             return self

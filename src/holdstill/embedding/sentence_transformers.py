@@ -129,7 +129,11 @@ class SentenceTransformerEmbedder(NamedEmbedder):
         """This embedder: its digest goes by the bytes, so nothing else has to be compared."""
         return self
 
-    def afresh(self) -> Embedder:
+    def renewed(self) -> Embedder:
+        """An embedder that reads the model's files again."""
+        return SentenceTransformerEmbedder(self.model, **self._given)
+
+    def uncached(self) -> Embedder:
         """This embedder: it keeps no vector."""
         return self
 
