@@ -11,6 +11,8 @@ from holdstill.collection import Collection
 from holdstill.config import LogSettings
 from holdstill.document import Document, Passage
 from holdstill.embedding import Embedder
+from holdstill.embedding.openai import OpenAIEmbedder
+from holdstill.embedding.sentence_transformers import SentenceTransformerEmbedder
 from holdstill.errors import (
     AccessDenied,
     BatchRefused,
@@ -117,6 +119,7 @@ __all__ = [
     "NotACollection",
     "NotFound",
     "NotWritable",
+    "OpenAIEmbedder",
     "OperatorRequired",
     "Passage",
     "Policy",
@@ -133,6 +136,7 @@ __all__ = [
     "Replay",
     "Result",
     "Schema",
+    "SentenceTransformerEmbedder",
     "Settings",
     "SnapshotNotFound",
     "SnapshotPruned",

@@ -14,6 +14,7 @@ from holdstill.analysis import analyser as analyser_of
 from holdstill.arguments import as_flag, as_ids, as_mapping
 from holdstill.auditing import Audited
 from holdstill.document import Document
+from holdstill.embedding import Embedder
 from holdstill.errors import InvalidInput, InvalidQuery, InvalidVector, ModelMismatch, NotFound
 from holdstill.handle import Where, as_predicate, named, select, storable
 from holdstill.ingest import Row
@@ -188,6 +189,16 @@ class Collection(Operated, Audited):
     def schema(self) -> Schema:
         """The fields."""
         return self._store.snapshot().schema
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """What embeds questions and documents here; None where nothing does, or only an object that is not given.
+
+        Raises:
+            holdstill.ModelMismatch: what is at hand is another model than the rows', or another version of it.
+            holdstill.EmbedderFailed: what the model needs is not installed, or not there.
+        """
+        return self._embedding(self._store.snapshot().generation)()
 
     # -- writing ---------------------------------------------------------------------------------
 

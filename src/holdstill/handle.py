@@ -15,7 +15,7 @@ from holdstill.audit.recording import Recorder
 from holdstill.config import LogSettings
 from holdstill.embedding import DEFAULT, Embedder, Embedding
 from holdstill.errors import InvalidQuery
-from holdstill.models import matching
+from holdstill.models import matching, recalled
 from holdstill.predicate import Predicate, parse
 from holdstill.stores.base import Generation, Selection, Snapshot, Store, first_rows
 from holdstill.text import clean
@@ -71,7 +71,8 @@ class Handle:
 
     def _embedder(self, generation: Generation) -> Embedder | None:
         """Of the embedders given, the one for the generation; None where it has a name to be loaded by."""
-        for each in reversed(self._embedders):
+        for given in reversed(self._embedders):
+            each = recalled(generation, given)
             if each.digest == generation.model or (generation.brought and each.name == generation.embedder):
                 return each
         named = generation.embedder == DEFAULT or generation.settings is not None

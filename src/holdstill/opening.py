@@ -31,7 +31,8 @@ def create(
         path: the directory to make.
         schema: the fields that can be filtered on: a `Schema`, or names and types.
         analyser: `simple` or `english`.
-        embedder: `minilm` (bundled, offline), `none` (words only), or an `Embedder`.
+        embedder: `minilm` (bundled, offline), `none` (words only), `sentence-transformers:MODEL`, `openai:MODEL`, or an
+            `Embedder`.
         vector_model: declares that the documents bring vectors, and names their model; 1 to 4,096 dimensions, as the
             first one has. Not together with an embedder's name; an `Embedder` object of that name may be given too, and
             then no embedder of another digest is taken.
@@ -42,7 +43,7 @@ def create(
         holdstill.CollectionExists: something is at the path already.
         holdstill.InvalidSchema: a field has a bad name or an unknown type.
         holdstill.InvalidInput: an unknown analyser or embedder.
-        holdstill.EmbedderFailed: the embedder's vectors depend on their neighbours in a batch.
+        holdstill.EmbedderFailed: the embedder cannot be used, or its vectors depend on their neighbours in a batch.
         holdstill.NotWritable: the directory cannot be made.
     """
     from holdstill.stores.duckdb.store import DuckDBStore
@@ -67,7 +68,8 @@ def open(  # noqa: A001 - reads `holdstill.open`, as `gzip.open` does
 
     Args:
         path: its directory.
-        embedder: embeds questions, and documents to be added, where the collection's model is not the bundled one.
+        embedder: embeds questions, and documents to be added, in place of the one that the collection was made with;
+            needed where that was an object of your own, or where vectors are brought.
         lock_timeout: seconds to wait for another process to let go: one process at a time may have it open.
         log: what is kept of searches made through this handle; searches are logged unless it says otherwise.
 

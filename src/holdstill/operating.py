@@ -8,11 +8,12 @@ from datetime import date, datetime
 
 from holdstill.access import Asking
 from holdstill.analysis import analyser as analyser_of
-from holdstill.embedding import DEFAULT, Embedder, load
+from holdstill.embedding import DEFAULT, Embedder
+from holdstill.embedding.cache import forget
 from holdstill.errors import EmbedderRequired, GenerationNotFound, InvalidQuery, NotWritable, SnapshotNotFound
 from holdstill.handle import Handle, Where, as_predicate, ids_or_where, named
 from holdstill.making import remade
-from holdstill.models import chosen
+from holdstill.models import again, chosen
 from holdstill.query import check_whole
 from holdstill.rebuilding import activate, rebuild
 from holdstill.reports import Commit, Diff, GenerationInfo, PruneReport, PurgeReport, RebuildReport
@@ -113,7 +114,7 @@ class Operated(Handle):
         principal: Asking = None,
         operator: bool = False,
     ) -> PurgeReport:
-        """Erase documents from every snapshot, tag, generation, index and recorded search, deleted ones too.
+        """Erase documents from every snapshot, tag, generation, index, recorded search and cache, deleted ones too.
 
         No file of the collection holds their bytes afterwards. The snapshots that had them stay, without them.
 
@@ -126,7 +127,8 @@ class Operated(Handle):
 
         Raises:
             holdstill.InvalidQuery: neither ids nor `where`, or both.
-            holdstill.NotWritable: the disk is full, or the directory cannot be written; nothing was changed.
+            holdstill.NotWritable: the disk is full, or the directory cannot be written; nothing was changed. Or, as the
+                message says, all is erased but for vectors in the user's cache, which cannot be changed.
         """
         with self._operating(principal, operator=operator) as store, store.writing():
             snapshot, filtered = store.snapshot(), as_predicate(where, params)
@@ -138,6 +140,7 @@ class Operated(Handle):
             searches = self._forget_searches(sought)
             if erased is None:
                 return PurgeReport(0, missing, snapshot.commit, 0, searches)
+            forget(erased.sources)
             return PurgeReport(len(found), missing, erased.commit, erased.commits, searches)
 
     def _forget_searches(self, ids: Sequence[str]) -> int:
@@ -217,9 +220,9 @@ class Operated(Handle):
         """The embedder of the active generation, as it is now; None where there is none, or vectors are brought."""
         if active.brought or not active.dense:
             return None
-        if active.embedder == DEFAULT or active.settings is not None:
-            return load(active.embedder)
         given = self._embedder(active)
+        if given is None and (active.embedder == DEFAULT or active.settings is not None):
+            return again(active)
         if given is None:
             raise EmbedderRequired(
                 f"the texts have to be embedded by {active.embedder!r}, and it is not at hand",
