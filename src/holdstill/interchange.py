@@ -13,6 +13,7 @@ JSON is UTF-8, with keys in order and no blanks, so that equal values are equal 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -67,7 +68,10 @@ class Manifest:
     members: Mapping[str, Member]
 
     def encode(self) -> bytes:
-        """The manifest as it stands in the export; where it comes from is under `exported` alone."""
+        """The manifest as it stands in the export, with a checksum of itself.
+
+        Where the export comes from is under `exported` alone.
+        """
         about = dataclasses.asdict(self.generation)
         exported = {
             "commit": self.commit,
@@ -75,18 +79,17 @@ class Manifest:
             "holdstill": __version__,
             "policy": None if self.policy is None else self.policy[1],
         }
-        return _line(
-            {
-                "format": FORMAT,
-                "exported": exported,
-                "generation": about | {"analysis": analyser(self.generation.analyser).identity},
-                "schema": [dataclasses.asdict(field) for field in self.schema],
-                "policy": None if self.policy is None else self.policy[0],
-                "documents": self.documents,
-                "passages": self.passages,
-                "members": {name: member._asdict() for name, member in self.members.items()},
-            }
-        )
+        manifest = {
+            "format": FORMAT,
+            "exported": exported,
+            "generation": about | {"analysis": analyser(self.generation.analyser).identity},
+            "schema": [dataclasses.asdict(field) for field in self.schema],
+            "policy": None if self.policy is None else self.policy[0],
+            "documents": self.documents,
+            "passages": self.passages,
+            "members": {name: member._asdict() for name, member in self.members.items()},
+        }
+        return _line(manifest | {"sha256": _checksum(manifest)})
 
     @classmethod
     def decode(cls, data: bytes) -> Manifest:
@@ -133,7 +136,7 @@ class Manifest:
 
 def _require_readable(manifest: Mapping[str, Any]) -> None:
     found = manifest.get("format")
-    if isinstance(found, int) and found > FORMAT:
+    if type(found) is int and found > FORMAT:
         raise NewerFormat(
             f"the export has format {found}, written by a newer holdstill",
             field="format",
@@ -143,6 +146,12 @@ def _require_readable(manifest: Mapping[str, Any]) -> None:
         )
     if found != FORMAT:
         raise MalformedInput(f"{MANIFEST} is that of no export", field="format", expected=str(FORMAT), got=found)
+    if manifest.get("sha256") != _checksum({key: value for key, value in manifest.items() if key != "sha256"}):
+        raise MalformedInput(f"{MANIFEST} is damaged: its checksum is not its own", hint="Copy the export again")
+
+
+def _checksum(manifest: Mapping[str, Any]) -> str:
+    return hashlib.sha256(_line(manifest)).hexdigest()
 
 
 def _require_same_words(generation: Generation, analysis: object, version: object) -> None:
