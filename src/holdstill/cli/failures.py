@@ -37,6 +37,7 @@ _SPELLED = {
     "depth": "--depth",
     "embedder": "--embedder",
     "fields": "--set",
+    "file": "FILE",
     "ids": "ID",
     "k": "--k",
     "lock_timeout": "HOLDSTILL_LOCK_TIMEOUT",
@@ -59,6 +60,7 @@ _SPELLED = {
 #: What to do, by error and argument, where the engine's own hint is for Python.
 _HINTS = {
     ("BatchRefused", None): "Mend them, or leave out --strict to keep the good ones",
+    ("CollectionExists", "file"): "Choose another file, or replace it with --force",
     ("CollectionNotFound", "path"): 'The collection comes first, as in `holdstill search people.hs "your question"`; '
     "`holdstill init` or `holdstill add` makes one",
     ("InvalidQuery", "fields"): "Say what to set with --set FIELD=VALUE, or with --unset FIELD",
