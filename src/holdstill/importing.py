@@ -176,9 +176,9 @@ def _opened(path: Path) -> Iterator[_Export]:
     except tarfile.TarError as error:
         raise MalformedInput(f"{path} is no export of holdstill", field="file", hint=str(error)) from error
     except MalformedInput as error:
-        raise MalformedInput(
-            f"{path}: {error.message}", field="file", expected=error.expected, hint=error.hint
-        ) from error
+        named = MalformedInput(f"{path}: {error.message}", field="file", expected=error.expected, hint=error.hint)
+        named.got = error.got
+        raise named from error
 
 
 def _readable(path: Path) -> BufferedReader:
