@@ -542,6 +542,22 @@ def test_deleted_documents_and_other_commits_are_not_in_it(tmp_path: Path) -> No
         collection.tag("tag-marker")
         assert b"marker" not in exported(collection)
         assert b"secret-marker" in exported(collection, at=1)
+        collection.purge(["b"])
+        assert b"secret-marker" not in exported(collection, at=1)
+
+
+def test_what_is_left_after_erasing_is_the_same_in_the_copy(tmp_path: Path) -> None:
+    with small_batches(), hs.create(tmp_path / "a.hs", embedder=Hashed()) as first:
+        for begin in range(0, 30, 6):
+            first.add([hs.Document(f"d{n}", f"red {n % 4} blue") for n in range(begin, begin + 6)])
+        first.delete(["d3", "d4", "d20"])
+        first.rebuild(analyser="english")
+        first.purge(["d0", "d7", "d29"])
+        first.prune(keep_last=2)
+        first.export(tmp_path / "a.tar")
+        with hs.import_collection(tmp_path / "a.tar", tmp_path / "b.hs", embedder=Hashed()) as second:
+            assert second.count() == 24
+            assert whole_answer(second, "red 2", "blues") == whole_answer(first, "red 2", "blues")
 
 
 def test_progress_is_told(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from holdstill.cli.options import AS_JSON, COLLECTION, Asking, asking, lock_timeout, opened
+from holdstill.cli.options import AS_JSON, AT, COLLECTION, Asking, asking, lock_timeout, opened
 from holdstill.cli.terminal import console, emit, print_indented, progress
 
 _STDOUT = Path("-")
@@ -16,7 +16,7 @@ _STDOUT = Path("-")
 
 @click.command(short_help="Write a commit to a file, to be imported elsewhere.")
 @COLLECTION
-@click.option("--at", metavar="COMMIT|TAG|TIME", help="What to export; the newest commit if not said.")
+@AT
 @click.option(
     "-o",
     "--output",
