@@ -369,6 +369,18 @@ def test_a_flipped_bit_is_refused_or_changes_nothing(export: bytes, data: st.Dat
                 assert exported(collection) == export
 
 
+@pytest.mark.parametrize("member", MEMBERS)
+def test_damage_that_could_be_read_is_refused(
+    export: bytes, refused: Callable[..., hs.HoldstillError], member: str
+) -> None:
+    """A letter of the policy or of a text, or the last place of a vector's component."""
+    data = unpacked(export)[member]
+    letter = {"manifest.json": b"n = principal.n", "vectors.bin": b""}.get(member, b"text 1")
+    place = export.index(data) + data.index(letter)
+    damaged = export[:place] + bytes([export[place] ^ 1]) + export[place + 1 :]
+    assert f"{member} is damaged" in str(refused(damaged))
+
+
 def test_a_newer_format_is_refused(export: bytes, refused: Callable[..., hs.HoldstillError]) -> None:
     error = refused(packed(unpacked(export) | {"manifest.json": b'{"format": 2, "all": "else"}'}), hs.NewerFormat)
     assert "format 2" in str(error)
