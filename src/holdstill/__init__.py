@@ -50,6 +50,7 @@ from holdstill.errors import (
     TypeMismatch,
     UnknownField,
 )
+from holdstill.importing import import_collection
 from holdstill.ingest import read
 from holdstill.opening import create, open  # noqa: A004 - as gzip.open
 from holdstill.policy import Policy, Principal
@@ -62,6 +63,7 @@ from holdstill.reports import (
     ChangeReport,
     Commit,
     Diff,
+    ExportReport,
     GenerationInfo,
     Info,
     PruneReport,
@@ -96,6 +98,7 @@ __all__ = [
     "EmbedderFailed",
     "EmbedderRequired",
     "EmptyQuery",
+    "ExportReport",
     "Field",
     "FusedScoreThreshold",
     "FusedTable",
@@ -148,6 +151,7 @@ __all__ = [
     "create",
     "f",
     "fuse",
+    "import_collection",
     "open",
     "parse",
     "read",

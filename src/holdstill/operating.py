@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import date, datetime
+from typing import BinaryIO
 
 from holdstill.access import Asking
 from holdstill.analysis import analyser as analyser_of
+from holdstill.arguments import as_flag
 from holdstill.embedding import DEFAULT, Embedder
 from holdstill.embedding.cache import forget
 from holdstill.errors import EmbedderRequired, GenerationNotFound, InvalidQuery, NotWritable, SnapshotNotFound
@@ -16,7 +19,7 @@ from holdstill.making import remade
 from holdstill.models import again, chosen
 from holdstill.query import check_whole
 from holdstill.rebuilding import activate, rebuild
-from holdstill.reports import Commit, Diff, GenerationInfo, PruneReport, PurgeReport, RebuildReport
+from holdstill.reports import Commit, Diff, ExportReport, GenerationInfo, PruneReport, PurgeReport, RebuildReport
 from holdstill.stores.base import Erased, Generation, Progress
 from holdstill.timeline import At, check_tag, moment, resolve, to_prune
 
@@ -272,6 +275,40 @@ class Operated(Handle):
                     hint="Take the tags away first: its commits cannot be searched without it",
                 )
             return _pruned(store.drop(number))
+
+    # -- elsewhere -------------------------------------------------------------------------------
+
+    def export(
+        self,
+        file: str | os.PathLike[str] | BinaryIO,
+        at: At = None,
+        *,
+        overwrite: bool = False,
+        principal: Asking = None,
+        operator: bool = False,
+        progress: Progress | None = None,
+    ) -> ExportReport:
+        """Write the documents of one commit, with their vectors, to a file from which `import_collection` makes a copy.
+
+        A search of the copy gives the digest that it gives here. Equal commits give equal files, byte for byte.
+
+        Args:
+            file: a path, or a binary file that is open for writing.
+            at: the commit, by its number, a tag or a time; the newest one unless said otherwise.
+            overwrite: whether to replace a file that is there.
+            principal: who asks.
+            operator: whether the operator asks.
+            progress: called with what is being done, how much of it, and of how much.
+
+        Raises:
+            holdstill.CollectionExists: something is at the path already.
+            holdstill.SnapshotNotFound: `at` names no commit, or one that was pruned.
+            holdstill.NotWritable: the disk is full, or the file cannot be written; nothing is left of it.
+        """
+        from holdstill.exporting import export
+
+        with self._operating(principal, operator=operator), self._reading(at) as snapshot:
+            return export(snapshot, file, overwrite=as_flag("overwrite", overwrite), progress=progress)
 
     def _numbered(self, number: int) -> Generation:
         check_whole("generation", number, 1)

@@ -38,6 +38,7 @@ _SPELLED = {
     "embedder": "--embedder",
     "embedder_url": "--embedder-url",
     "fields": "--set",
+    "file": "FILE",
     "ids": "ID",
     "k": "--k",
     "lock_timeout": "HOLDSTILL_LOCK_TIMEOUT",
@@ -62,6 +63,7 @@ _SPELLED = {
 #: What to do, by error and argument, where the engine's own hint is for Python.
 _HINTS = {
     ("BatchRefused", None): "Mend them, or leave out --strict to keep the good ones",
+    ("CollectionExists", "file"): "Choose another file, or replace it with --force",
     ("CollectionNotFound", "path"): 'The collection comes first, as in `holdstill search people.hs "your question"`; '
     "`holdstill init` or `holdstill add` makes one",
     ("InvalidQuery", "fields"): "Say what to set with --set FIELD=VALUE, or with --unset FIELD",
