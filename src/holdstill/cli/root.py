@@ -109,7 +109,7 @@ def main() -> None:
 _ALL = (
     demo, init, add, search, show, update, delete, schema, policy, info, doctor,
     history, tag, diff, prune, purge, rebuild, generations, activate, drop_generation,
-    export, import_, analyse, fuse,
+    blame, export, import_, analyse, fuse,
 )  # fmt: skip
 
 for command in _ALL:
