@@ -12,6 +12,7 @@ import click
 
 from holdstill._version import __version__
 from holdstill.cli.adding import add
+from holdstill.cli.blaming import blame
 from holdstill.cli.demo import demo
 from holdstill.cli.diagnosis import analyse, doctor, info
 from holdstill.cli.documents import delete, show, update
