@@ -526,3 +526,32 @@ def test_an_update_counts_what_it_changed(people: hs.Collection) -> None:
 @pytest.mark.parametrize("value", [hs.Settings(weights={"dense": 2}), hs.Principal("ana", ("g",), {"team": "x"})])
 def test_values_can_be_copied_and_sent(value: Any) -> None:
     assert copy.deepcopy(value) == pickle.loads(pickle.dumps(value)) == value
+
+
+# -- an analyser of other rules ----------------------------------------------------------------------
+
+
+def test_an_index_of_other_rules_is_not_searched_and_a_rebuild_mends_it(tmp_path: Path) -> None:
+    path = tmp_path / "rules.hs"
+    with hs.create(path, embedder="none") as collection:
+        collection.add([hs.Document("a", "running")])
+        answer = collection.search("running").digest
+        with collection._store._connection.transaction() as cursor:  # type: ignore[attr-defined]
+            cursor.execute("UPDATE generations SET analysis = 'simple-0'")
+    for damaged in (False, True):
+        if damaged:
+            next((path / "index").iterdir()).write_bytes(b"")
+        with hs.open(path) as collection:
+            for ask in (
+                lambda c: c.search("running"),
+                lambda c: c.count("contains(text, 'running')"),
+                lambda c: c.add([hs.Document("b", "text")]),
+            ):
+                with pytest.raises(hs.AnalyserMismatch, match=r"built by the analyser simple-0.*has simple-1.*rebuild"):
+                    ask(collection)
+            assert collection.info().analyser == "simple-0"
+            assert collection.get("a").passages[0].text == "running"
+    with hs.open(path) as collection:
+        collection.rebuild()
+        assert collection.search("running").digest == answer
+        assert collection.info().analyser == "simple-1"

@@ -16,6 +16,7 @@ from holdstill.embedding.openai import OpenAIEmbedder
 from holdstill.embedding.sentence_transformers import SentenceTransformerEmbedder
 from holdstill.errors import (
     AccessDenied,
+    AnalyserMismatch,
     BatchRefused,
     CollectionBusy,
     CollectionClosed,
@@ -79,6 +80,7 @@ from holdstill.tables import FusedTable, fuse
 __all__ = [
     "AccessDenied",
     "AddReport",
+    "AnalyserMismatch",
     "ArmReport",
     "BatchRefused",
     "Blame",

@@ -25,7 +25,7 @@ from unicodedata import normalize
 
 import regex
 
-from holdstill.errors import InvalidInput, InvalidPredicate
+from holdstill.errors import AnalyserMismatch, InvalidInput, InvalidPredicate
 
 ANALYSERS = ("simple", "english")
 MAX_TERM = 256  #: characters; of a longer term the first 64 are kept, and a digest of all of it
@@ -100,6 +100,24 @@ class Analyser:
                 Term(term.text, term.position + position, term.word + word, term.whole) for term in self.terms(part)
             ]
         return terms
+
+
+def require_same(analyser: Analyser, identity: str) -> Analyser:
+    """The analyser, if it is the one of that identity: other rules read other terms from the same text.
+
+    Raises:
+        holdstill.AnalyserMismatch: it is not.
+    """
+    if analyser.identity != identity:
+        raise AnalyserMismatch(
+            f"the index was built by the analyser {identity}, and this version of holdstill has {analyser.identity}",
+            field="analyser",
+            expected=identity,
+            got=analyser.identity,
+            hint="`holdstill rebuild COLLECTION` (`collection.rebuild()`) builds the index anew; or install the "
+            "versions that built it",
+        )
+    return analyser
 
 
 def analyser(name: str) -> Analyser:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from holdstill._version import __version__
-from holdstill.analysis import analyser
 from holdstill.errors import InvariantViolated
 from holdstill.fusion import Fusion, Place, Ranking
 from holdstill.predicate import evaluate, fields_only
@@ -199,7 +198,7 @@ def _result(
         versions={
             "engine": __version__,
             "format": FORMAT,
-            "analyser": analyser(snapshot.generation.analyser).identity,
+            "analyser": snapshot.generation.analysis,
             "policy": snapshot.policy_version,
         },
     )

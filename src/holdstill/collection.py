@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from holdstill.access import Asking, permission, require_operator
 from holdstill.adding import add
-from holdstill.analysis import analyser as analyser_of
 from holdstill.arguments import as_flag, as_ids, as_mapping
 from holdstill.auditing import Audited
 from holdstill.document import Document
@@ -176,7 +175,7 @@ class Collection(Operated, Audited):
                 passages=selection.passages,
                 commit=snapshot.commit,
                 generation=generation.number,
-                analyser=analyser_of(generation.analyser).identity,
+                analyser=generation.analysis,
                 embedder=generation.embedder,
                 brought=generation.brought,
                 model=generation.model,

@@ -17,6 +17,7 @@ Each is also a subclass of the builtin that a caller would already catch.
         InvalidVector                             wrong length, zero, NaN, infinite
         InvalidPrincipal                          not {"id", "groups", "attributes"}
         MalformedInput                            a file that cannot be read as what it claims to be
+        AnalyserMismatch                          an index whose terms other rules made
         ModelMismatch                             a vector or embedder of another model than the rows'
         EmbedderRequired                          text asked of vectors that nothing here can embed
       BatchRefused (ValueError)                 strict: some rows were bad, so nothing was written
@@ -157,6 +158,10 @@ class InvalidPrincipal(InvalidInput):
 
 class MalformedInput(InvalidInput):
     """A file cannot be read as what it claims to be."""
+
+
+class AnalyserMismatch(InvalidInput):
+    """The index was built by an analyser of other rules than this version's."""
 
 
 class ModelMismatch(InvalidInput):

@@ -23,7 +23,7 @@ from holdstill._version import __version__
 from holdstill.analysis import analyser
 from holdstill.canonical import canonical_json
 from holdstill.document import Document, Passage
-from holdstill.errors import InvalidInput, MalformedInput, NewerFormat
+from holdstill.errors import AnalyserMismatch, MalformedInput, NewerFormat
 from holdstill.policy import Policy
 from holdstill.ranking.grid import MAX_DIMENSIONS
 from holdstill.result import json_value
@@ -82,7 +82,7 @@ class Manifest:
         manifest = {
             "format": FORMAT,
             "exported": exported,
-            "generation": about | {"analysis": analyser(self.generation.analyser).identity},
+            "generation": about,
             "schema": [dataclasses.asdict(field) for field in self.schema],
             "policy": None if self.policy is None else self.policy[0],
             "documents": self.documents,
@@ -104,7 +104,6 @@ class Manifest:
         _require_readable(found)
         try:
             exported, about, policy = found["exported"], found["generation"], found["policy"]
-            analysis = about.pop("analysis")
             manifest = cls(
                 commit=_count(exported["commit"]),
                 generation=_generation(Generation(number=_count(exported["generation"]), **about)),
@@ -119,7 +118,7 @@ class Manifest:
             manifest._check()
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             _refuse(MANIFEST, error)
-        _require_same_words(manifest.generation, analysis, exported.get("holdstill"))
+        _require_same_words(manifest.generation, exported.get("holdstill"))
         return manifest
 
     def _check(self) -> None:
@@ -154,22 +153,18 @@ def _checksum(manifest: Mapping[str, Any]) -> str:
     return hashlib.sha256(_line(manifest)).hexdigest()
 
 
-def _require_same_words(generation: Generation, analysis: object, version: object) -> None:
-    ours = analyser(generation.analyser).identity
-    if analysis != ours:
-        raise InvalidInput(
-            "texts would give other words here than where they were exported, and so other answers",
-            field="analyser",
-            expected=ours,
-            got=analysis,
-            hint=f"It was exported by holdstill {version}: import it with that",
-        )
+def _require_same_words(generation: Generation, version: object) -> None:
+    try:
+        _ = generation.words
+    except AnalyserMismatch as error:
+        error.hint = f"It was exported by holdstill {version}: import it with that"
+        raise
 
 
 def _generation(made: Generation) -> Generation:
     """The generation, if it can be one."""
     analyser(made.analyser)
-    texts = (made.embedder, made.profile, made.made_with)
+    texts = (made.embedder, made.profile, made.made_with, made.analysis)
     optional = (made.model, made.settings)
     dimensions = made.dimensions
     if (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdstill._version import __version__
+from holdstill.analysis import analyser as analyser_of
 from holdstill.embedding import Embedder, NamedEmbedder
 from holdstill.models import settings_of
 from holdstill.splitting import PROFILE
@@ -19,12 +20,18 @@ def generation(analyser: str, embedder: Embedder | None, vector_model: str | Non
     """
     if vector_model is not None:
         digest = f"declared:{vector_model}" if embedder is None else embedder.digest
-        return Generation(1, analyser, vector_model, True, digest, None, PROFILE, _made_with())
-    if embedder is None:
-        return Generation(1, analyser, "none", False, None, None, PROFILE, _made_with())
-    made_with, settings = _made_with(embedder), settings_of(embedder)
+        return _brought(1, analyser, vector_model, digest, None)
     return Generation(
-        1, analyser, embedder.name, False, embedder.digest, embedder.dimensions, PROFILE, made_with, settings
+        number=1,
+        analyser=analyser,
+        embedder="none" if embedder is None else embedder.name,
+        brought=False,
+        model=None if embedder is None else embedder.digest,
+        dimensions=None if embedder is None else embedder.dimensions,
+        profile=PROFILE,
+        made_with=_made_with(embedder),
+        settings=None if embedder is None else settings_of(embedder),
+        analysis=analyser_of(analyser).identity,
     )
 
 
@@ -34,8 +41,13 @@ def remade(active: Generation, analyser: str, embedder: Embedder | None) -> Gene
     Where the documents bring their vectors, and no embedder is to make them instead, they are kept.
     """
     if active.brought and embedder is None:
-        return Generation(0, analyser, active.embedder, True, active.model, active.dimensions, PROFILE, _made_with())
+        return _brought(0, analyser, active.embedder, active.model, active.dimensions)
     return generation(analyser, embedder)
+
+
+def _brought(number: int, analyser: str, name: str, model: str | None, dimensions: int | None) -> Generation:
+    identity = analyser_of(analyser).identity
+    return Generation(number, analyser, name, True, model, dimensions, PROFILE, _made_with(), None, identity)
 
 
 def _made_with(embedder: Embedder | None = None) -> str:

@@ -165,7 +165,8 @@ class Operated(Handle):
             commits = [each.generation for each in store.history() if not each.pruned]
             listed = []
             for built in store.generations():
-                about = asdict(built.generation) | {"analyser": analyser_of(built.generation.analyser).identity}
+                about = asdict(built.generation)
+                about["analyser"] = about.pop("analysis")
                 number = about.pop("number")
                 for name in ("brought", "settings"):
                     del about[name]

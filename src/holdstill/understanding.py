@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from holdstill.analysis import Analyser, analyser
+from holdstill.analysis import Analyser
 from holdstill.embedding import Embedding, embed_rows
 from holdstill.errors import EmbedderRequired, EmptyQuery, InvalidQuery
 from holdstill.predicate import Predicate
@@ -53,7 +53,7 @@ def understand(
     Raises:
         holdstill.InvalidInput: it does not fit: unknown fields, wrong types, no words, an arm or a vector missing.
     """
-    words = analyser(snapshot.generation.analyser)
+    words = snapshot.generation.words
     if query.settings.syntax == "web" and query.text is not None:
         read = read_web(query.text, lambda text: any(term.whole for term in words.terms(text)))
         query = replace(query, text=read.text, must=query.must + read.must, must_not=query.must_not + read.must_not)

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 import holdstill as hs
 from fakes import Hashed, vector
+from holdstill.analysis import analyser
 from holdstill.ranking import bm25
 
 SCHEMA = {"tenant": "str", "n": "int"}
 ANA = {"id": "ana", "attributes": {"tenant": "a", "level": 1}}
 QUESTION = "running fish"
+SIMPLE, ENGLISH = (analyser(name).identity for name in ("simple", "english"))
 
 
 class Salted(Hashed):
@@ -155,7 +157,9 @@ def test_the_analyser(words: hs.Collection) -> None:
     words.rebuild(analyser="english")
     found = words.blame(before)
     assert found.moved == ("analyser",)
-    assert found.sentence == ("The analyser moved, from simple to english; with the old one the answer is identical.")
+    assert found.sentence == (
+        f"The analyser moved, from {SIMPLE} to {ENGLISH}; with the old one the answer is identical."
+    )
 
 
 @pytest.mark.parametrize("dimensions", [16, 24])
@@ -221,7 +225,8 @@ def test_the_corpus_and_the_analyser(words: hs.Collection) -> None:
     found = words.blame(before)
     assert found.moved == ("corpus", "analyser")
     assert found.sentence == (
-        "The corpus moved: 2 of the 10 hits were added after that search. The analyser moved, from simple to english."
+        "The corpus moved: 2 of the 10 hits were added after that search. "
+        f"The analyser moved, from {SIMPLE} to {ENGLISH}."
     )
 
 

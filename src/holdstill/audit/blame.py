@@ -214,7 +214,7 @@ def _generations(store: Store, then: Side, now: Side, steps: Path) -> list[Layer
         before, after = (replace(_both(then, now), commit=commit, seen_at=commit) for commit in ends)
         one, two = (known[number[commit]] for commit in ends)
         did = switched(store, before, after, one, two)
-        if one.analyser != two.analyser:
+        if one.analysis != two.analysis:
             found["analyser"].add(did.analyser, did.whole, two)
         if one.model != two.model:
             found["model"].add(did.model, did.whole, two)
@@ -222,7 +222,7 @@ def _generations(store: Store, then: Side, now: Side, steps: Path) -> list[Layer
             found["index"].add(did.index, did.whole, two)
     found["model"].evidence += _turned(then, now)
     states: dict[LayerName, tuple[str, str]] = {
-        "analyser": (old.analyser, new.analyser),
+        "analyser": (old.analysis, new.analysis),
         "model": (old.model or "none", new.model or "none"),
         "index": (_index(old), _index(new)),
     }

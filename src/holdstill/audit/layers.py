@@ -97,7 +97,7 @@ def switched(store: Store, before: Conditions, after: Conditions, old: Generatio
     """The effects of a switch, the same documents on both sides."""
     whole = effect(store, before, after)
     split = not store.alike(old.number, new.number, after.commit)
-    words, meaning = old.analyser != new.analyser, old.model != new.model
+    words, meaning = old.analysis != new.analysis, old.model != new.model
     if words and meaning and not split and whole.moved is not None:
         return Switched(
             whole,

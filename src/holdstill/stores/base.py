@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from holdstill.analysis import Analyser, analyser, require_same
 from holdstill.policy import Policy
 from holdstill.predicate import Predicate
 from holdstill.query import Unit
@@ -40,6 +41,7 @@ class Generation:
         made_with: the versions of holdstill and of what runs its bundled model.
         settings: how an embedder that holdstill makes by its name is made again, as canonical JSON; None for the
             bundled one and for those of the caller.
+        analysis: the identity of the analyser that read the texts.
     """
 
     number: int
@@ -51,6 +53,16 @@ class Generation:
     profile: str
     made_with: str
     settings: str | None = None
+    analysis: str = ""
+
+    @property
+    def words(self) -> Analyser:
+        """The analyser of its texts.
+
+        Raises:
+            holdstill.AnalyserMismatch: this version's has other rules than the one that read them.
+        """
+        return require_same(analyser(self.analyser), self.analysis)
 
     @property
     def dense(self) -> bool:

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from holdstill.analysis import analyser
 from holdstill.errors import DuplicateId
 from holdstill.policy import Policy
 from holdstill.schema import Schema
@@ -101,7 +100,7 @@ def fill(
     Raises:
         holdstill.DuplicateId: two documents have one id.
     """
-    commit, words = 1, analyser(generation.analyser)
+    commit, words = 1, generation.words
     parts: list[Entry] = []
     reached = 0
     for batch in _batches(given):

@@ -47,7 +47,7 @@ CREATE TABLE purges (commit BIGINT, added BIGINT, removed BIGINT);
 CREATE TABLE generations (
     generation INTEGER, analyser VARCHAR, embedder VARCHAR, brought BOOLEAN,
     model VARCHAR, dimensions INTEGER, profile VARCHAR,
-    made_with VARCHAR, settings VARCHAR, complete BOOLEAN, reached BIGINT);
+    made_with VARCHAR, settings VARCHAR, analysis VARCHAR, complete BOOLEAN, reached BIGINT);
 CREATE TABLE fields (position INTEGER, name VARCHAR, type VARCHAR, added BIGINT);
 CREATE TABLE policies (version INTEGER, predicate VARCHAR, commit BIGINT);
 CREATE TABLE documents (id VARCHAR, content BIGINT, metadata VARCHAR, added BIGINT, removed BIGINT);

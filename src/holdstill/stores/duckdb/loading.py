@@ -172,6 +172,7 @@ class Loader:
         except TornFile as error:
             if self._shared.files != files:
                 raise _Outdated from error
+            # By the rules of today, if need be: `Generation.words` then refuses to search it, and a rebuild mends it.
             made = segments.rebuild(cursor, entry, analyser(generation.analyser))
             torn[entry] = (str(error), made)
             return made

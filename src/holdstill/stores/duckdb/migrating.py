@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from holdstill.analysis import ANALYSERS, analyser
 from holdstill.errors import NotWritable
 from holdstill.stores.base import FORMAT
 from holdstill.stores.duckdb.connection import Connection
@@ -19,8 +20,8 @@ _NEW = ("identity", "tags", "purges")
 #: Tables of format 1 are called `old_` and their name.
 _FILL = (
     (
-        "INSERT INTO generations SELECT g.*, NULL, TRUE, (SELECT coalesce(max(content) + 1, 0) FROM old_contents) "
-        "FROM old_generations g"
+        "INSERT INTO generations SELECT g.*, NULL, NULL, TRUE, "
+        "(SELECT coalesce(max(content) + 1, 0) FROM old_contents) FROM old_generations g"
     ),
     (
         "INSERT INTO passages SELECT c.generation, p.content, p.ordinal, p.headings, p.first_page, p.last_page, "
@@ -73,6 +74,8 @@ def migrate(connection: Connection, path: Path, tables: str, *, writable: bool) 
             cursor.execute(statement)
         for table in _CHANGED:
             cursor.execute(f"DROP TABLE old_{table}")
+        for name in ANALYSERS:  # which one of that name read the texts was not noted
+            cursor.execute("UPDATE generations SET analysis = ? WHERE analyser = ?", [analyser(name).identity, name])
         cursor.execute("INSERT INTO identity VALUES (?)", [os.urandom(32)])
         cursor.execute("UPDATE meta SET value = ? WHERE key = 'format'", [FORMAT])
         cursor.execute("DELETE FROM meta WHERE key <> 'format'")

@@ -40,7 +40,7 @@ def insert_field(cursor: Cursor, position: int, field: Field, commit: int) -> No
 def read_generation(cursor: Cursor, number: int) -> Generation | None:
     """The generation of that number."""
     row = cursor.execute(
-        "SELECT generation, analyser, embedder, brought, model, dimensions, profile, made_with, settings "
+        "SELECT generation, analyser, embedder, brought, model, dimensions, profile, made_with, settings, analysis "
         "FROM generations WHERE generation = ?",
         [number],
     ).fetchone()

@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdstill.analysis import Analyser
 from holdstill.predicate import Predicate, Truth, split, to_sql
 from holdstill.predicate.nodes import TextLeaf
 from holdstill.query import Unit
-from holdstill.stores.base import Mask, Requirement, Rows, Selection, count_units
+from holdstill.stores.base import Generation, Mask, Requirement, Rows, Selection, count_units
 from holdstill.stores.duckdb.lookup import Condition, Lookup
 from holdstill.words import holding, in_unit, of_leaf, required
 
@@ -34,10 +33,10 @@ class Selector:
     unknown, and where a field is null.
     """
 
-    def __init__(self, lookup: Lookup, analyser: Analyser) -> None:
+    def __init__(self, lookup: Lookup, generation: Generation) -> None:
         self._documents = Documents(lookup)
         self._index = lookup.index
-        self._analyser = analyser
+        self._generation = generation
         self._visible = lru_cache(_KEPT)(self._documents.visible)
         self._true = lru_cache(_KEPT)(self._documents.satisfying)
         self._undecided = lru_cache(_KEPT)(self._documents.unknown)
@@ -72,7 +71,7 @@ class Selector:
         return np.zeros(self._index.rows, dtype=np.bool_)
 
     def _holds(self, leaf: TextLeaf, units: Rows | None) -> Mask:
-        phrases = of_leaf(self._analyser, leaf)
+        phrases = of_leaf(self._generation.words, leaf)
         masks = [in_unit(mask, units) for mask in holding(phrases, self._index.postings, self._index.rows)]
         met: Mask = np.logical_and.reduce(masks)
         return met

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdstill.analysis import analyser
 from holdstill.frozen import FrozenDict
 from holdstill.policy import Policy
 from holdstill.predicate import Predicate
@@ -55,7 +54,7 @@ class DuckDBSnapshot:
 
     @cached_property
     def _selector(self) -> Selector:
-        return Selector(self._lookup, analyser(self.generation.analyser))
+        return Selector(self._lookup, self.generation)
 
     # -- constraints -----------------------------------------------------------------------------
 

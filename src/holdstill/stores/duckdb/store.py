@@ -10,7 +10,6 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from holdstill.analysis import analyser
 from holdstill.errors import InvariantViolated, NotWritable
 from holdstill.policy import Policy
 from holdstill.reports import Commit, Diff
@@ -129,7 +128,7 @@ class DuckDBStore:
         """Write the segment of contents that are new to a generation; also gives those whose place it takes."""
         if not contents:
             return [], None
-        fresh = segments.build(contents, analyser(generation.analyser), progress)
+        fresh = segments.build(contents, generation.words, progress)
         listed, index = self._loader.index(generation.number)
         taken = segments.absorbed(listed, len(fresh["lengths"]))
         older = index.segments[len(listed) - len(taken) :]
