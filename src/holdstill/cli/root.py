@@ -17,6 +17,7 @@ from holdstill.cli.diagnosis import analyse, doctor, info
 from holdstill.cli.documents import delete, show, update
 from holdstill.cli.failures import FAILURE, Interrupted, exit_code, report
 from holdstill.cli.fuse import fuse
+from holdstill.cli.replaying import replay, searches
 from holdstill.cli.rules import policy, schema
 from holdstill.cli.searching import search
 from holdstill.cli.setup import init
@@ -102,5 +103,9 @@ def main() -> None:
     """Run the command line."""
 
 
-for command in (demo, init, add, search, show, update, delete, schema, policy, info, doctor, analyse, fuse):
+COMMANDS = (
+    *(demo, init, add, search, show, update, delete, searches, replay),
+    *(schema, policy, info, doctor, analyse, fuse),
+)
+for command in COMMANDS:
     main.add_command(command)
