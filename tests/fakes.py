@@ -37,6 +37,6 @@ def vector(text: str, dimensions: int = 16) -> NDArray[np.float64]:
 
 
 def whole_answer(collection: hs.Collection, *questions: str, **asked: Any) -> list[dict[str, Any]]:
-    """Everything that the collection answers to the questions, deep, but for the numbers of commits."""
+    """Everything that the collection answers to the questions, deep, but for the numbers of commits and of searches."""
     answers = [collection.search(question, k=1000, **asked).as_dict() for question in questions]
-    return [{key: value for key, value in answer.items() if key != "snapshot"} for answer in answers]
+    return [{key: value for key, value in answer.items() if key not in ("snapshot", "search_id")} for answer in answers]

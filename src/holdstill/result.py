@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from holdstill.frozen import freeze, thaw
 
@@ -141,6 +141,11 @@ class Result:
         for name in ("understood", "snapshot", "ranking", "unknown", "versions"):
             object.__setattr__(self, name, freeze(getattr(self, name)))
         object.__setattr__(self, "digest", _digest(self.hits))
+
+    def recorded(self, search_id: str) -> Self:
+        """This very result, with its id: for the log, before anyone else has seen it; to copy it would cost more."""
+        object.__setattr__(self, "search_id", search_id)
+        return self
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)

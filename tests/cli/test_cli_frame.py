@@ -9,8 +9,8 @@ import sys
 import click
 import pytest
 
-from holdstill import errors
-from holdstill.cli import failures, options
+from holdstill import config, errors
+from holdstill.cli import failures
 from holdstill.cli.root import main, wants_json
 from holdstill.refused import Refused
 
@@ -218,9 +218,9 @@ def test_a_lock_timeout_that_is_no_number_of_seconds(fault, people, monkeypatch,
 
 def test_the_lock_timeout_of_the_environment(monkeypatch):
     monkeypatch.setenv("HOLDSTILL_LOCK_TIMEOUT", " 0.25 ")
-    assert options.lock_timeout() == 0.25
+    assert config.lock_timeout() == 0.25
     monkeypatch.setenv("HOLDSTILL_LOCK_TIMEOUT", "")
-    assert options.lock_timeout() == 10
+    assert config.lock_timeout() == 10
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from holdstill.config import LogSettings
 
 FILE = "searches.jsonl"
 
+_ENCODER = json.JSONEncoder(check_circular=False, separators=(",", ":"))  # ASCII: a record has no line break in it
 _ASIDE = re.compile(r"searches-([0-9]{6,})\.jsonl")
 
 #: Several handles of one process may write to one log: files are moved, and replaced, by one thread at a time.
@@ -64,6 +65,7 @@ class SearchLog:
         self._path = directory / FILE
         self._settings = settings
         self._handle: int | None = None
+        self._end = 0  # the size of the file after the last record that this handle wrote
         self._opened: tuple[int, int] = (0, 0)  # the file's device and number
         self._begun: datetime | None = None  # when the first search in it was made
 
@@ -75,7 +77,7 @@ class SearchLog:
         Raises:
             OSError: it cannot be written; nothing of it stays.
         """
-        line = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+        line = _line(record)
         moment = datetime.fromisoformat(record["time"])
         with _FILES:
             handle, size = self._current()
@@ -84,7 +86,10 @@ class SearchLog:
                 handle, size = self._current()
             if self._begun is None:
                 self._begun = moment
+            if size != self._end and _is_torn(handle, size):  # a killed writer left a line unfinished
+                line = b"\n" + line
             _write(handle, line, size)
+            self._end = size + len(line)
 
     def close(self) -> None:
         """Let go of the file; the next record opens it again."""
@@ -105,7 +110,7 @@ class SearchLog:
             self.close()
         self._handle = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
         found = os.fstat(self._handle)
-        self._opened = found.st_dev, found.st_ino
+        self._opened, self._end = (found.st_dev, found.st_ino), 0
         first = next(iter(Records(lambda: [self._path])), None)
         self._begun = None if first is None else datetime.fromisoformat(first["time"])
         return self._handle, found.st_size
@@ -156,19 +161,25 @@ class SearchLog:
             return sum(_redact(file, frozenset(documents)) for file in self._files() if file.exists())
 
 
+def _line(record: Record) -> bytes:
+    return _ENCODER.encode(record).encode() + b"\n"
+
+
 def _number(path: Path) -> int:
     found = _ASIDE.fullmatch(path.name)
     return 0 if found is None else int(found[1])
 
 
+def _is_torn(handle: int, size: int) -> bool:
+    if not size:
+        return False
+    os.lseek(handle, -1, os.SEEK_END)
+    return os.read(handle, 1) != b"\n"
+
+
 def _write(handle: int, line: bytes, size: int) -> None:
-    """Append a line; after a torn one, which a killed writer leaves, on a line of its own."""
-    if size:
-        os.lseek(handle, -1, os.SEEK_END)
-        if os.read(handle, 1) != b"\n":
-            line = b"\n" + line
-    written = os.write(handle, line)
-    if written < len(line):
+    """Append a line, or nothing."""
+    if os.write(handle, line) < len(line):
         os.ftruncate(handle, size)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -193,7 +204,7 @@ def _redact(file: Path, documents: frozenset[str]) -> int:
             without = None if record is None else redacted(record, documents)
             if without is not None:
                 touched += 1
-                line = json.dumps(without, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+                line = _line(without)
             changed = changed or record is None or without is not None
             if record is not None:
                 lines.append(line)

@@ -22,9 +22,9 @@ from holdstill.understanding import Asked
 Record = dict[str, Any]
 
 
-def new_id(moment: datetime) -> str:
+def new_id(time: str) -> str:
     """An id that sorts by time and says nothing of other searches: `20261201T005148.123Z-7f3a9c21`."""
-    return f"{moment:%Y%m%dT%H%M%S}.{moment.microsecond // 1000:03}Z-{os.urandom(4).hex()}"
+    return f"{time.replace('-', '').replace(':', '')}-{os.urandom(4).hex()}"
 
 
 def timestamp(moment: datetime) -> str:
@@ -44,7 +44,7 @@ def pseudonym(principal: Principal, secret: bytes) -> str:
 
 def record_of(
     search_id: str,
-    moment: datetime,
+    time: str,
     asked: Asked,
     result: Result,
     *,
@@ -56,7 +56,7 @@ def record_of(
     """The record of one search.
 
     Args:
-        search_id, moment: its id and time.
+        search_id, time: its id, and its timestamp.
         asked: what was understood.
         result: what was answered.
         seen_at: the newest commit then.
@@ -67,7 +67,7 @@ def record_of(
     query = asked.query
     return {
         "search_id": search_id,
-        "time": timestamp(moment),
+        "time": time,
         "principal": principal,
         "operator": operator,
         "permission": _spelled(asked.permission),

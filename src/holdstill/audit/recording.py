@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 
 from holdstill.audit.log import SearchLog
-from holdstill.audit.record import new_id, pseudonym, record_of
+from holdstill.audit.record import new_id, pseudonym, record_of, timestamp
 from holdstill.config import LogSettings
 from holdstill.policy import Principal
 from holdstill.result import Result
@@ -40,11 +40,11 @@ class Recorder:
         """The result with its id, once it is in the log; with a note in its place, where that cannot be written."""
         if not self._settings.enabled:
             return result
-        moment = datetime.now(UTC)
-        search_id = new_id(moment)
+        time = timestamp(datetime.now(UTC))
+        search_id = new_id(time)
         record = record_of(
             search_id,
-            moment,
+            time,
             asked,
             result,
             seen_at=seen_at,
@@ -57,4 +57,4 @@ class Recorder:
         except OSError as error:
             note = f"this search was not logged: {error.strerror}"
             return replace(result, notes=(*result.notes, note))
-        return replace(result, search_id=search_id)
+        return result.recorded(search_id)

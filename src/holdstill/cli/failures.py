@@ -13,6 +13,7 @@ from holdstill.cli.terminal import console, emit, neutral, print_indented
 from holdstill.refused import Refused
 
 FAILURE, BAD_INPUT, INCOMPLETE = 1, 2, 3
+DIFFERENT = INCOMPLETE  #: an answer, and not the one that was hoped for
 SHOWN = 20  #: refused rows listed for people; `--json` lists all
 
 _BAD_INPUT = (
@@ -53,6 +54,8 @@ _SPELLED = {
     "principal": "--as",
     "query_prefix": "--query-prefix",
     "rrf_k": "--rrf-k",
+    "search_id": "ID",
+    "since": "--since",
     "syntax": "--syntax",
     "text": "TEXT",
     "vector": "--vector",
@@ -67,6 +70,8 @@ _HINTS = {
     ("CollectionNotFound", "path"): 'The collection comes first, as in `holdstill search people.hs "your question"`; '
     "`holdstill init` or `holdstill add` makes one",
     ("InvalidQuery", "fields"): "Say what to set with --set FIELD=VALUE, or with --unset FIELD",
+    ("NotFound", "search_id"): "`holdstill searches` lists those that were logged; a search is kept for as long as its "
+    "log is",
     ("OperatorRequired", "operator"): "Say --operator",
     ("PrincipalRequired", "principal"): "Say who asks with --as principal.json, or --operator",
 }

@@ -20,7 +20,8 @@ This page is made from the commands themselves: `python -m holdstill.cli.referen
 | 0 | an answer, whatever its completeness; what was asked is done |
 | 1 | failure: the collection is busy or damaged, a file cannot be written, the model fails, Ctrl-C |
 | 2 | usage or bad input; from `add`, a row was refused; from `delete` and `update`, an id is not there |
-| 3 | `search --require complete` gave an answer that is neither complete nor exhausted |
+| 3 | `search --require complete` gave an answer that is neither complete nor exhausted; `replay` found an answer that \
+is another now |
 
 ## Output
 
@@ -39,10 +40,14 @@ What `--json` prints:
 | `init` | `created`, and those of `info` |
 | `add` | `added`, `replaced`, `unchanged`, `refused` (each with `row`, `field`, `reason`, `source`), `commit`, \
 `notes`, `created`; `schema` where the collection was made |
-| `search` | the answer: `completeness`, `hits`, `arms`, `ranking`, `understood`, `unknown`, `notes`, `digest`, ... |
+| `search` | the answer: `search_id`, `completeness`, `hits`, `arms`, `ranking`, `understood`, `unknown`, `notes`, \
+`digest`, ... |
 | `show` | `id`, `title`, `fields`, `metadata`, `passages` (each with `id`, `headings`, `pages`, `text`) |
 | `update` | `updated`, `missing`, `commit` |
 | `delete` | `deleted`, `missing`, `commit` |
+| `searches` | `searches` (each a record of the log, as in log.md), `damaged` |
+| `replay` | `search_id`, `outcome`, `reason`, `differences` (each with `what`, `position`, `recorded`, `now`); with \
+`--all` `searches`, `outcomes`, `others` |
 | `schema` | `schema`; with `add-field` also `added` and `commit` |
 | `policy` | `policy`, `version` |
 | `info` | `path`, `format`, `documents`, `passages`, `commit`, `generation`, `analyser`, `embedder`, `model`, \
@@ -61,6 +66,9 @@ What `--json` prints:
 | variable | meaning |
 |---|---|
 | `HOLDSTILL_LOCK_TIMEOUT` | seconds to wait while another process has the collection open; 10 if not set |
+| `HOLDSTILL_LOG` | `on` or `off`: whether searches are logged |
+| `HOLDSTILL_LOG_QUERIES` | `on` or `off`: whether the log keeps what was asked |
+| `HOLDSTILL_CONFIG` | the file of settings; `holdstill.toml` in the working directory if not set |
 | `HOLDSTILL_DEBUG` | `1` prints the traceback of a failure to standard error |
 | `NO_COLOR` | any value: no colours; there are none in a pipe |
 

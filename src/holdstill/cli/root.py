@@ -22,6 +22,7 @@ from holdstill.cli.failures import FAILURE, Interrupted, exit_code, report
 from holdstill.cli.fuse import fuse
 from holdstill.cli.generations import activate, drop_generation, generations, rebuild
 from holdstill.cli.history import diff, history, tag
+from holdstill.cli.replaying import replay, searches
 from holdstill.cli.rules import policy, schema
 from holdstill.cli.searching import search
 from holdstill.cli.setup import init
@@ -107,11 +108,11 @@ def main() -> None:
     """Run the command line."""
 
 
-_ALL = (
+COMMANDS = (
     demo, init, add, search, show, update, delete, schema, policy, info, doctor,
     history, tag, diff, prune, purge, rebuild, generations, activate, drop_generation,
-    blame, export, import_, analyse, fuse,
+    searches, replay, blame, export, import_, analyse, fuse,
 )  # fmt: skip
 
-for command in _ALL:
+for command in COMMANDS:
     main.add_command(command)
