@@ -157,13 +157,13 @@ def pressed_twice():
 
 
 @pytest.mark.usefixtures("_restored")
-def test_an_interrupt_after_the_commit_says_so():
-    with pytest.raises(Interrupted, match="was written already: it is commit 3"), heeding_interrupts(lambda: 3):
+def test_an_interrupt_says_what_it_left_behind():
+    with pytest.raises(Interrupted, match=r"^commit 3 it is$"), heeding_interrupts(lambda: "commit 3 it is"):
         pressed_twice()
 
 
 def test_other_errors_pass_and_the_handler_is_put_back():
     handler = signal.getsignal(signal.SIGINT)
-    with pytest.raises(RuntimeError, match="other"), heeding_interrupts(lambda: None):
+    with pytest.raises(RuntimeError, match="other"), heeding_interrupts(str):
         raise RuntimeError("other")
     assert signal.getsignal(signal.SIGINT) is handler
