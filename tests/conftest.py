@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from endpoints import FakeEndpoint
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -36,3 +40,16 @@ def shared() -> Path:
     if not (SHARED / "data").is_dir():
         pytest.skip("no real data beside the repository (../shared/data)")
     return SHARED
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeEndpoint:
+    """What every endpoint is in this test; the cache of vectors is the test's own."""
+    from endpoints import FakeEndpoint
+    from holdstill.models import kept
+
+    kept.cache_clear()  # an embedder that has seen its probes does not look again
+    monkeypatch.setattr("holdstill.user_cache.folder", lambda: tmp_path / "caches")
+    served = FakeEndpoint()
+    served.serve(monkeypatch)
+    return served

@@ -295,7 +295,7 @@ def test_only_new_passages_of_an_edited_document_are_embedded(dense: hs.Collecti
 def test_an_unchanged_document_does_not_even_load_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded: list[str] = []
 
-    def load(name: str) -> Hashed:
+    def load(name: str, settings: str | None = None) -> Hashed:
         loaded.append(name)
         model = Hashed(384)
         model.name, model.digest = "minilm", "sha256:test"

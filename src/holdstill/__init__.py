@@ -5,9 +5,14 @@ query gives the same bits.
 """
 
 from holdstill._version import __version__
+from holdstill.audit.recorded import RecordedSearch
+from holdstill.audit.replay import Difference, Replay
 from holdstill.collection import Collection
+from holdstill.config import LogSettings
 from holdstill.document import Document, Passage
 from holdstill.embedding import Embedder
+from holdstill.embedding.openai import OpenAIEmbedder
+from holdstill.embedding.sentence_transformers import SentenceTransformerEmbedder
 from holdstill.errors import (
     AccessDenied,
     BatchRefused,
@@ -45,6 +50,7 @@ from holdstill.errors import (
     TypeMismatch,
     UnknownField,
 )
+from holdstill.importing import import_collection
 from holdstill.ingest import read
 from holdstill.opening import create, open  # noqa: A004 - as gzip.open
 from holdstill.policy import Policy, Principal
@@ -57,6 +63,7 @@ from holdstill.reports import (
     ChangeReport,
     Commit,
     Diff,
+    ExportReport,
     GenerationInfo,
     Info,
     PruneReport,
@@ -84,12 +91,14 @@ __all__ = [
     "Completeness",
     "CorruptCollection",
     "Diff",
+    "Difference",
     "Document",
     "DuplicateId",
     "Embedder",
     "EmbedderFailed",
     "EmbedderRequired",
     "EmptyQuery",
+    "ExportReport",
     "Field",
     "FusedScoreThreshold",
     "FusedTable",
@@ -106,12 +115,14 @@ __all__ = [
     "InvalidSchema",
     "InvalidVector",
     "InvariantViolated",
+    "LogSettings",
     "MalformedInput",
     "ModelMismatch",
     "NewerFormat",
     "NotACollection",
     "NotFound",
     "NotWritable",
+    "OpenAIEmbedder",
     "OperatorRequired",
     "Passage",
     "Policy",
@@ -123,9 +134,12 @@ __all__ = [
     "PurgeReport",
     "Query",
     "RebuildReport",
+    "RecordedSearch",
     "Refused",
+    "Replay",
     "Result",
     "Schema",
+    "SentenceTransformerEmbedder",
     "Settings",
     "SnapshotNotFound",
     "SnapshotPruned",
@@ -137,6 +151,7 @@ __all__ = [
     "create",
     "f",
     "fuse",
+    "import_collection",
     "open",
     "parse",
     "read",

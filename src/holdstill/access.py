@@ -24,7 +24,7 @@ def permission(snapshot: Snapshot, principal: Asking, *, operator: bool) -> Pred
         holdstill.InvalidInput: `operator` is neither True nor False.
         holdstill.PrincipalRequired: a policy is in force and nobody was named.
     """
-    caller = _caller(principal, operator=operator)
+    caller = caller_of(principal, operator=operator)
     if snapshot.policy is None or operator:
         return None
     if caller is None:
@@ -46,7 +46,7 @@ def require_operator(snapshot: Snapshot, principal: Asking, *, operator: bool) -
         holdstill.InvalidInput: `operator` is neither True nor False.
         holdstill.OperatorRequired: a policy is in force and the caller is not the operator.
     """
-    _caller(principal, operator=operator)
+    caller_of(principal, operator=operator)
     if snapshot.policy is not None and not operator:
         raise OperatorRequired(
             "only the operator may do this on a collection with a policy",
@@ -55,7 +55,8 @@ def require_operator(snapshot: Snapshot, principal: Asking, *, operator: bool) -
         )
 
 
-def _caller(principal: Asking, *, operator: bool) -> Principal | None:
+def caller_of(principal: Asking, *, operator: bool) -> Principal | None:
+    """Who asks, checked; None for the operator, and where nobody was named; raises `holdstill.InvalidPrincipal`."""
     if as_flag("operator", operator) and principal is not None:
         raise InvalidPrincipal(
             "a principal and the operator were both named", field="principal", expected="one of the two", got=principal

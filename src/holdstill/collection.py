@@ -12,7 +12,9 @@ from holdstill.access import Asking, permission, require_operator
 from holdstill.adding import add
 from holdstill.analysis import analyser as analyser_of
 from holdstill.arguments import as_flag, as_ids, as_mapping
+from holdstill.auditing import Audited
 from holdstill.document import Document
+from holdstill.embedding import Embedder
 from holdstill.errors import InvalidInput, InvalidQuery, InvalidVector, ModelMismatch, NotFound
 from holdstill.handle import Where, as_predicate, named, select, storable
 from holdstill.ingest import Row
@@ -52,7 +54,7 @@ def _off_the_loop(
     return asynchronous
 
 
-class Collection(Operated):
+class Collection(Operated, Audited):
     """A collection, open. A context manager; any number of threads may share it.
 
     Every call that touches rows takes `principal` or `operator`: who asks. Without a policy neither is needed.
@@ -121,7 +123,7 @@ class Collection(Operated):
                 settings=Settings() if settings is None else settings,
             )
             embedding = self._embedding(snapshot.generation)
-            return search(snapshot, query, embedding, principal=principal, operator=operator)
+            return search(snapshot, query, embedding, self._recorder, principal=principal, operator=operator)
 
     asearch = _off_the_loop(search)  #: `search`, off the event loop
 
@@ -187,6 +189,16 @@ class Collection(Operated):
     def schema(self) -> Schema:
         """The fields."""
         return self._store.snapshot().schema
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """What embeds questions and documents here; None where nothing does, or only an object that is not given.
+
+        Raises:
+            holdstill.ModelMismatch: what is at hand is another model than the rows', or another version of it.
+            holdstill.EmbedderFailed: what the model needs is not installed, or not there.
+        """
+        return self._embedding(self._store.snapshot().generation)()
 
     # -- writing ---------------------------------------------------------------------------------
 

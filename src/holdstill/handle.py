@@ -10,9 +10,12 @@ from typing import Self
 
 from holdstill.access import Asking, require_operator
 from holdstill.arguments import as_ids, as_mapping
+from holdstill.audit.log import SearchLog
+from holdstill.audit.recording import Recorder
+from holdstill.config import LogSettings
 from holdstill.embedding import DEFAULT, Embedder, Embedding
 from holdstill.errors import InvalidQuery
-from holdstill.models import matching
+from holdstill.models import matching, recalled
 from holdstill.predicate import Predicate, parse
 from holdstill.stores.base import Generation, Selection, Snapshot, Store, first_rows
 from holdstill.text import clean
@@ -24,9 +27,11 @@ Where = Predicate | str | None
 class Handle:
     """A collection, open: a context manager that any number of threads may share."""
 
-    def __init__(self, path: Path, store: Store, embedder: Embedder | None) -> None:
+    def __init__(self, path: Path, store: Store, embedder: Embedder | None, log: LogSettings) -> None:
         self.path = path
         self._store = store
+        self._log = SearchLog(path.resolve(), log)
+        self._recorder = Recorder(self._log, log, store.identity)
         self._embedders: list[Embedder] = [] if embedder is None else [embedder]
 
     def __enter__(self) -> Self:
@@ -43,6 +48,7 @@ class Handle:
     def close(self) -> None:
         """Let go of the collection, so that another process can open it."""
         self._store.close()
+        self._log.close()
 
     @contextmanager
     def _reading(self, at: At = None) -> Iterator[Snapshot]:
@@ -65,7 +71,8 @@ class Handle:
 
     def _embedder(self, generation: Generation) -> Embedder | None:
         """Of the embedders given, the one for the generation; None where it has a name to be loaded by."""
-        for each in reversed(self._embedders):
+        for given in reversed(self._embedders):
+            each = recalled(generation, given)
             if each.digest == generation.model or (generation.brought and each.name == generation.embedder):
                 return each
         named = generation.embedder == DEFAULT or generation.settings is not None

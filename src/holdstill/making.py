@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from holdstill._version import __version__
-from holdstill.embedding import Embedder
+from holdstill.embedding import Embedder, NamedEmbedder
+from holdstill.models import settings_of
 from holdstill.splitting import PROFILE
 from holdstill.stores.base import Generation
 
@@ -21,7 +22,10 @@ def generation(analyser: str, embedder: Embedder | None, vector_model: str | Non
         return Generation(1, analyser, vector_model, True, digest, None, PROFILE, _made_with())
     if embedder is None:
         return Generation(1, analyser, "none", False, None, None, PROFILE, _made_with())
-    return Generation(1, analyser, embedder.name, False, embedder.digest, embedder.dimensions, PROFILE, _made_with())
+    made_with, settings = _made_with(embedder), settings_of(embedder)
+    return Generation(
+        1, analyser, embedder.name, False, embedder.digest, embedder.dimensions, PROFILE, made_with, settings
+    )
 
 
 def remade(active: Generation, analyser: str, embedder: Embedder | None) -> Generation:
@@ -34,7 +38,8 @@ def remade(active: Generation, analyser: str, embedder: Embedder | None) -> Gene
     return generation(analyser, embedder)
 
 
-def _made_with() -> str:
+def _made_with(embedder: Embedder | None = None) -> str:
     from importlib import metadata
 
-    return f"holdstill {__version__}, onnxruntime {metadata.version('onnxruntime')}"
+    bundled = f"onnxruntime {metadata.version('onnxruntime')}"
+    return f"holdstill {__version__}, {embedder.runtime if isinstance(embedder, NamedEmbedder) else bundled}"

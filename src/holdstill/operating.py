@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import date, datetime
+from typing import BinaryIO
 
 from holdstill.access import Asking
 from holdstill.analysis import analyser as analyser_of
-from holdstill.embedding import DEFAULT, Embedder, load
-from holdstill.errors import EmbedderRequired, GenerationNotFound, InvalidQuery, SnapshotNotFound
+from holdstill.arguments import as_flag
+from holdstill.embedding import DEFAULT, Embedder
+from holdstill.embedding.cache import forget
+from holdstill.errors import EmbedderRequired, GenerationNotFound, InvalidQuery, NotWritable, SnapshotNotFound
 from holdstill.handle import Handle, Where, as_predicate, ids_or_where, named
 from holdstill.making import remade
-from holdstill.models import chosen
+from holdstill.models import again, chosen
 from holdstill.query import check_whole
 from holdstill.rebuilding import activate, rebuild
-from holdstill.reports import Commit, Diff, GenerationInfo, PruneReport, PurgeReport, RebuildReport
+from holdstill.reports import Commit, Diff, ExportReport, GenerationInfo, PruneReport, PurgeReport, RebuildReport
 from holdstill.stores.base import Erased, Generation, Progress
 from holdstill.timeline import At, check_tag, moment, resolve, to_prune
 
@@ -113,7 +117,7 @@ class Operated(Handle):
         principal: Asking = None,
         operator: bool = False,
     ) -> PurgeReport:
-        """Erase documents from every snapshot, tag, generation, index and recorded search, deleted ones too.
+        """Erase documents from every snapshot, tag, generation, index, recorded search and cache, deleted ones too.
 
         No file of the collection holds their bytes afterwards. The snapshots that had them stay, without them.
 
@@ -126,7 +130,8 @@ class Operated(Handle):
 
         Raises:
             holdstill.InvalidQuery: neither ids nor `where`, or both.
-            holdstill.NotWritable: the disk is full, or the directory cannot be written; nothing was changed.
+            holdstill.NotWritable: the disk is full, or the directory cannot be written; nothing was changed. Or, as the
+                message says, all is erased but for vectors in the user's cache, which cannot be changed.
         """
         with self._operating(principal, operator=operator) as store, store.writing():
             snapshot, filtered = store.snapshot(), as_predicate(where, params)
@@ -134,10 +139,23 @@ class Operated(Handle):
             sought = given if filtered is None else named(snapshot, (), filtered)[0]
             found = store.stored(sought)
             missing = tuple(id_ for id_ in sought if id_ not in set(found))
-            if not found:
-                return PurgeReport(0, missing, snapshot.commit, 0, 0)
-            erased = store.purge(found)
-            return PurgeReport(len(found), missing, erased.commit, erased.commits, 0)
+            erased = store.purge(found) if found else None
+            searches = self._forget_searches(sought)
+            if erased is None:
+                return PurgeReport(0, missing, snapshot.commit, 0, searches)
+            forget(erased.sources)
+            return PurgeReport(len(found), missing, erased.commit, erased.commits, searches)
+
+    def _forget_searches(self, ids: Sequence[str]) -> int:
+        """Take documents out of the search log; also those purged earlier, when that did not succeed."""
+        try:
+            return self._log.redact(ids)
+        except OSError as error:
+            raise NotWritable(
+                f"the documents are purged, but the search log cannot be rewritten: {error.strerror}",
+                field="path",
+                hint="Purge the same ids again, or delete the files searches*.jsonl of the collection",
+            ) from error
 
     # -- generations -----------------------------------------------------------------------------
 
@@ -205,9 +223,9 @@ class Operated(Handle):
         """The embedder of the active generation, as it is now; None where there is none, or vectors are brought."""
         if active.brought or not active.dense:
             return None
-        if active.embedder == DEFAULT or active.settings is not None:
-            return load(active.embedder)
         given = self._embedder(active)
+        if given is None and (active.embedder == DEFAULT or active.settings is not None):
+            return again(active)
         if given is None:
             raise EmbedderRequired(
                 f"the texts have to be embedded by {active.embedder!r}, and it is not at hand",
@@ -257,6 +275,40 @@ class Operated(Handle):
                     hint="Take the tags away first: its commits cannot be searched without it",
                 )
             return _pruned(store.drop(number))
+
+    # -- elsewhere -------------------------------------------------------------------------------
+
+    def export(
+        self,
+        file: str | os.PathLike[str] | BinaryIO,
+        at: At = None,
+        *,
+        overwrite: bool = False,
+        principal: Asking = None,
+        operator: bool = False,
+        progress: Progress | None = None,
+    ) -> ExportReport:
+        """Write the documents of one commit, with their vectors, to a file from which `import_collection` makes a copy.
+
+        A search of the copy gives the digest that it gives here. Equal commits give equal files, byte for byte.
+
+        Args:
+            file: a path, or a binary file that is open for writing.
+            at: the commit, by its number, a tag or a time; the newest one unless said otherwise.
+            overwrite: whether to replace a file that is there.
+            principal: who asks.
+            operator: whether the operator asks.
+            progress: called with what is being done, how much of it, and of how much.
+
+        Raises:
+            holdstill.CollectionExists: something is at the path already.
+            holdstill.SnapshotNotFound: `at` names no commit, or one that was pruned.
+            holdstill.NotWritable: the disk is full, or the file cannot be written; nothing is left of it.
+        """
+        from holdstill.exporting import export
+
+        with self._operating(principal, operator=operator), self._reading(at) as snapshot:
+            return export(snapshot, file, overwrite=as_flag("overwrite", overwrite), progress=progress)
 
     def _numbered(self, number: int) -> Generation:
         check_whole("generation", number, 1)

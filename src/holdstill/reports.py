@@ -87,7 +87,7 @@ class Commit:
     Attributes:
         commit: its number, from 1.
         generation: the generation it belongs to.
-        kind: `add`, `update`, `delete`, `schema`, `rebuild`, `activate` or `purge`.
+        kind: `add`, `update`, `delete`, `schema`, `rebuild`, `activate`, `purge` or `import`.
         committed: when, UTC; never earlier than the commit before it.
         added: documents that it brought.
         replaced: documents that it brought another version of.
@@ -204,6 +204,29 @@ class RebuildReport:
     documents: int
     passages: int
     resumed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExportReport:
+    """What an `export` wrote.
+
+    Attributes:
+        commit: the commit that was exported.
+        documents: how many it has.
+        passages: how many passages they have.
+        bytes: the length of the file.
+        sha256: its SHA-256, hexadecimal: the same for every export of the commit by one version of holdstill.
+    """
+
+    commit: int
+    documents: int
+    passages: int
+    bytes: int
+    sha256: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as the `--json` output shows it."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

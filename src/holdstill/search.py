@@ -1,12 +1,13 @@
-"""The conductor: authorise -> constrain -> arms -> fuse -> prove -> result. It alone knows stores and arms."""
+"""The conductor: authorise -> constrain -> arms -> fuse -> prove -> record. It alone knows stores and arms."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holdstill.access import Asking, permission
+from holdstill.access import Asking, caller_of, permission
 from holdstill.answering import Arm, fused, listing
+from holdstill.audit.recording import Recorder
 from holdstill.embedding import Embedding
 from holdstill.fusion import Ranking, fuse
 from holdstill.query import Query
@@ -21,14 +22,21 @@ Found = tuple[Rows, Scores, Rows]  #: units, the best score of each, and the pas
 
 
 def search(
-    snapshot: Snapshot, query: Query, embedding: Embedding, *, principal: Asking = None, operator: bool = False
+    snapshot: Snapshot,
+    query: Query,
+    embedding: Embedding,
+    recorder: Recorder,
+    *,
+    principal: Asking = None,
+    operator: bool = False,
 ) -> Result:
-    """Answer one query from one snapshot.
+    """Answer one query from one snapshot, and record it.
 
     Args:
         snapshot: what to search.
         query: what is asked.
         embedding: gives the embedder, where the collection has vectors and the query brings none.
+        recorder: writes the search into the log.
         principal: who asks; needed where the collection has a policy.
         operator: whether the operator asks, who sees everything.
 
@@ -36,8 +44,10 @@ def search(
         holdstill.AccessDenied: a policy is in force and nobody was named.
         holdstill.InvalidInput: the query does not fit the collection.
     """
-    allowed = permission(snapshot, principal, operator=operator)
-    return answer(snapshot, understand(snapshot, query, embedding, allowed))
+    caller = caller_of(principal, operator=operator)
+    asked = understand(snapshot, query, embedding, permission(snapshot, caller, operator=operator))
+    result = answer(snapshot, asked)
+    return recorder.record(asked, result, seen_at=snapshot.seen_at, principal=caller, operator=operator)
 
 
 def answer(snapshot: Snapshot, asked: Asked) -> Result:

@@ -14,7 +14,7 @@ import regex
 
 from holdstill.analysis import lexical_text
 from holdstill.document import Document, Passage
-from holdstill.embedding.base import Embedder, fits, token_count
+from holdstill.embedding.base import Embedder, as_passage, as_query, fits, token_count
 from holdstill.errors import EmbedderFailed
 
 #: The identity of these rules, stored with every generation: other rules, another name.
@@ -58,25 +58,28 @@ def embedded_text(title: str, headings: Sequence[str], text: str, embedder: Embe
     """What is embedded for a passage: title, headings and text, so that a bare paragraph keeps its context.
 
     Title and headings that take more than half of the window by themselves are left out, to leave the text room. They
-    are never left out of the words that are searched.
+    are never left out of the words that are searched. The embedder's prefix stands before all, and counts.
 
     Raises:
         holdstill.EmbedderFailed: the embedder cannot count tokens.
     """
     if text.strip() and not _context_fits(title, headings, embedder):
-        return text
-    return lexical_text(title, headings, text)
+        return as_passage(embedder, text)
+    return as_passage(embedder, lexical_text(title, headings, text))
 
 
 def opening(text: str, embedder: Embedder) -> tuple[str, bool]:
-    """The part of a question that the embedder reads, and whether that is all of it.
+    """What is embedded for a question: the part of it that the embedder reads, and whether that is all of it.
 
     Raises:
         holdstill.EmbedderFailed: the embedder cannot count tokens, or its window does not hold a single character.
     """
-    if fits(embedder, text):
-        return text, True
-    return next(_pieces(text, lambda piece: fits(embedder, piece))), False
+
+    def reads(piece: str) -> bool:
+        return fits(embedder, as_query(embedder, piece))
+
+    whole = reads(text)
+    return as_query(embedder, text if whole else next(_pieces(text, reads))), whole
 
 
 def sentence_ends(text: str) -> list[int]:
@@ -120,7 +123,9 @@ def _split(passage: Passage, title: str, embedder: Embedder) -> Iterable[Passage
 
 def _context_fits(title: str, headings: Sequence[str], embedder: Embedder) -> bool:
     context = lexical_text(title, headings, "")
-    return not context or embedder.window is None or token_count(embedder, context) <= embedder.window // 2
+    if not context or embedder.window is None:
+        return True
+    return token_count(embedder, as_passage(embedder, context)) <= embedder.window // 2
 
 
 def _pieces(text: str, reads: Reads) -> Iterator[str]:

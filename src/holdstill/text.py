@@ -13,6 +13,11 @@ def blank(text: str) -> bool:
     return _VISIBLE.search(text) is None
 
 
+def storable(text: str) -> bool:
+    """Whether every store can hold it: no NUL, and no lone surrogates."""
+    return _UNSTORABLE.search(text) is None
+
+
 def clean(text: str) -> str:
     """Text that every store can hold: no byte-order marks at the start, NUL and lone surrogates as U+FFFD.
 

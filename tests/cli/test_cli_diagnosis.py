@@ -99,7 +99,9 @@ def test_the_doctor_says_when_another_model_is_installed(ask, monkeypatch, tmp_p
         ("embedder", False),
         ("index", True),
     ]
-    assert "what is installed makes sha256:another" in report["checks"][1]["detail"]
+    detail = report["checks"][1]["detail"]
+    assert "got 'sha256:another, 384 dimensions'" in detail
+    assert "`holdstill rebuild COLLECTION --embedder minilm`" in detail
 
 
 def test_an_embedder_that_only_python_can_load_is_not_wrong(ask, tmp_path):

@@ -66,7 +66,7 @@ def check_whole(path: Path, commit: int, scratch: Path) -> None:
         for document in list(expected.values())[-6:]:
             check_document(collection, document)
         assert collection.check() == []
-        listed = {entry.name for entry in collection._store._current().entries}  # type: ignore[attr-defined]
+        listed = {entry.name for entry in collection._store._loader.index(1)[0]}  # type: ignore[attr-defined]
         assert {file.name for file in (path / "index").iterdir()} == listed
 
 

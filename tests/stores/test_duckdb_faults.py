@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 import holdstill as hs
 from fakes import Hashed, whole_answer
 from holdstill.stores.duckdb import arrays, database, rows, segments
+from segment_reader import checksum, load
 
 QUESTIONS = ("common", "only3", "common only7", "nothing")
 
@@ -61,7 +62,7 @@ def full_disk(*_: Any, **__: Any) -> None:
 
 def test_a_full_disk_while_the_index_is_written(collection: hs.Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     before = state(collection)
-    for target in ("write", "_sync_folder"):
+    for target in ("write", "sync_folder"):
         with monkeypatch.context() as patch:
             patch.setattr(arrays, target, full_disk)
             with pytest.raises(hs.NotWritable, match=r"index cannot be written.*nothing was changed.*No space"):
@@ -249,7 +250,7 @@ def swap_two(path: Path) -> None:
 
 def of_another_commit(path: Path) -> None:
     file = segment_files(path)[0]
-    loaded = arrays.load(file, commit=1, length=file.stat().st_size)
+    loaded = load(file, 1)
     copied = {name: array.copy() for name, array in loaded.items()}
     file.unlink()
     arrays.write(file, copied, commit=7)
@@ -312,23 +313,23 @@ def test_any_flipped_bit_of_a_header_is_noticed_at_once(closed: tuple[Path, Any,
     path, answers, *_ = closed
     file = segment_files(path)[0]
     whole = file.read_bytes()
-    header_ends = whole.index(b"]}") + 2
+    header_ends, known = whole.index(b"]}") + 2, checksum(file)
     for at in random.Random(3).sample(range(header_ends), 60):
         damaged = bytearray(whole)
         damaged[at] ^= 1 << at % 8
         file.write_bytes(damaged)
         with pytest.raises(arrays.TornFile):
-            arrays.load(file, commit=1, length=len(whole))
+            arrays.load(file, commit=1, length=len(whole), checksum=known)
     with hs.open(path, embedder=Hashed()) as collection:
         assert whole_answer(collection, *QUESTIONS) == answers
 
 
 def test_a_flipped_bit_of_any_array_is_found_by_the_check(closed: tuple[Path, Any, list[bytes], Any]) -> None:
     path, answers, files, _ = closed
-    loaded = arrays.load(segment_files(path)[0], commit=1, length=len(files[0]))
+    loaded = load(segment_files(path)[0], 1)
     for name, array in loaded.items():
         file = segment_files(path)[0]
-        at = files[0].index(array.tobytes()[:64] if name != "starts" else array.tobytes())
+        at = files[0].index(array.tobytes()[:64] if name not in ("contents", "starts") else array.tobytes())
         damaged = bytearray(files[0])
         damaged[at] ^= 0x10
         file.write_bytes(damaged)
@@ -337,16 +338,20 @@ def test_a_flipped_bit_of_any_array_is_found_by_the_check(closed: tuple[Path, An
             assert "does not match its checksum; rebuilt from the database" in found
             assert whole_answer(collection, *QUESTIONS) == answers
             assert [file.read_bytes() for file in segment_files(path)] == files
-    assert len(loaded) == 12
+    assert len(loaded) == 13
 
 
 def test_what_a_killed_writer_left_is_swept_and_never_written_over(
     closed: tuple[Path, Any, list[bytes], Any],
 ) -> None:
     path, answers, files, _ = closed
-    for name in ("00000003-0.seg", "00000003-1.seg", "00000001-7.seg"):
-        (path / "index" / name).write_bytes(b"half")
+    left = [path / "index" / name for name in ("00000003-0.seg", "00000003-1.seg", "00000001-7.seg")]
+    for file in left:
+        file.write_bytes(b"half")
     with hs.open(path, embedder=Hashed()) as collection:
+        assert not any(file.exists() for file in left), "swept when it was opened"
+        for file in left:
+            file.write_bytes(b"half")
         assert whole_answer(collection, *QUESTIONS) == answers
         assert collection.add(documents(0, 25)).commit == 2
         collection.add(documents(25, 26))

@@ -64,7 +64,7 @@ def test_ctrl_c_right_after_a_commit_hides_nothing(tmp_path: Path, monkeypatch: 
 def test_a_change_that_failed_is_no_reason_to_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with hs.create(tmp_path / "kept.hs", embedder="none") as collection:
         collection.add(documents("d", 1))
-        state = collection._store._current()  # type: ignore[attr-defined]
+        snapshot = collection._store.snapshot()
 
         def full(*_: Any) -> None:
             raise NotWritable("the disk is full", field="path")
@@ -72,7 +72,7 @@ def test_a_change_that_failed_is_no_reason_to_read_again(tmp_path: Path, monkeyp
         monkeypatch.setattr(rows, "retire", full)
         with pytest.raises(NotWritable):
             collection.delete(["d0"])
-        assert collection._store._current() is state  # type: ignore[attr-defined]
+        assert collection._store.snapshot() is snapshot
 
 
 def test_a_collection_that_was_moved_or_deleted_while_open_is_not_opened_again(tmp_path: Path) -> None:

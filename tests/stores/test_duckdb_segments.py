@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import holdstill as hs
+import segment_reader
 from fakes import Hashed, vector
 from holdstill.analysis import Term
-from holdstill.stores.base import PreparedDocument, PreparedPassage
+from holdstill.stores.base import PreparedPassage, Rebuilt
 from holdstill.stores.duckdb import arrays, records, segment, segments
 from holdstill.stores.duckdb.index import Index
 from holdstill.stores.duckdb.segments import Entry
@@ -35,12 +36,12 @@ def record(words: list[str]) -> bytes:
     return records.encode("title", words[:1], None, None, "\n".join(words))
 
 
-def built(corpus: list[list[list[str]]], first: int = 0) -> Any:
+def built(corpus: list[list[list[str]]], first: int = 0, content: int = 0) -> Any:
     passages = [[Term(word, at, at, True) for at, word in enumerate(words)] for content in corpus for words in content]
     shown = [record(words) for content in corpus for words in content]
     starts = np.cumsum([0] + [len(content) for content in corpus])
     vectors = np.arange(first * WIDTH, (first + len(passages)) * WIDTH, dtype=np.int16).reshape(-1, WIDTH)
-    return segment.build(passages, shown, starts, vectors)
+    return segment.build(passages, shown, content + np.arange(len(corpus)), starts, vectors)
 
 
 def assert_equal(first: Any, second: Any) -> None:
@@ -56,7 +57,7 @@ def test_merged_segments_are_the_arrays_built_at_once(corpus: list[list[list[str
     edges = sorted({0, len(corpus), *(cut for cut in cuts if cut < len(corpus))})
     parts, row = [], 0
     for begin, end in itertools.pairwise(edges):
-        parts.append(built(corpus[begin:end], row))
+        parts.append(built(corpus[begin:end], row, begin))
         row += sum(len(content) for content in corpus[begin:end])
     assert_equal(segment.merge(parts), built(corpus))
     if len(parts) > 2:
@@ -92,9 +93,10 @@ def test_a_segment_holds_every_occurrence_and_nothing_else(corpus: list[list[lis
 @given(corpora(), corpora())
 def test_segments_end_to_end_read_as_one(first: list[list[list[str]]], second: list[list[list[str]]]) -> None:
     rows = sum(len(content) for content in first)
-    apart, whole = Index((built(first), built(second, rows))), Index((built([*first, *second]),))
+    apart, whole = Index((built(first), built(second, rows, len(first)))), Index((built([*first, *second]),))
     assert apart.rows == whole.rows
     assert np.array_equal(apart.starts, whole.starts)
+    assert np.array_equal(apart.numbers, whole.numbers)
     assert np.array_equal(apart.contents, whole.contents)
     assert np.array_equal(apart.lengths, whole.lengths)
     shown = [whole.passage(row) for row in range(whole.rows)]
@@ -114,13 +116,16 @@ def test_what_is_written_is_what_is_read(
 ) -> None:
     path = tmp_path_factory.mktemp("arrays") / "one.seg"
     contents = built(corpus)
-    length = arrays.write(path, contents, commit=5)
+    length, checksum = arrays.write(path, contents, commit=5)
     assert path.stat().st_size == length
-    assert_equal(arrays.load(path, commit=5, length=length), contents)
-    arrays.verify(path, commit=5, length=length)
+    assert segment_reader.checksum(path) == checksum
+    assert_equal(arrays.load(path, commit=5, length=length, checksum=checksum), contents)
+    arrays.verify(path, commit=5, length=length, checksum=checksum)
+    with pytest.raises(arrays.TornFile, match="not the one that the database lists"):
+        arrays.load(path, commit=5, length=length, checksum="0" * 64)
     with pytest.raises(FileExistsError):
         arrays.write(path, contents, commit=5)
-    assert_equal(arrays.load(path, commit=5, length=length), contents)
+    assert_equal(arrays.load(path, commit=5, length=length, checksum=checksum), contents)
 
 
 def test_a_file_that_cannot_be_written_whole_is_not_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,10 +149,13 @@ def grown(sizes: list[int]) -> tuple[list[Entry], Counter[int]]:
     for number, size in enumerate(sizes):
         taken = segments.absorbed(listed, size)
         assert taken == listed[len(listed) - len(taken) :]
-        first = taken[0].first_row if taken else rows
+        first = taken[0].first_content if taken else rows
         rows += size
         written.update(range(first, rows))
-        listed = [*listed[: len(listed) - len(taken)], Entry(f"{number}", first, rows - first, number, 0)]
+        listed = [
+            *listed[: len(listed) - len(taken)],
+            Entry(1, f"{number}", first, rows - 1, rows - first, number, 0, ""),
+        ]
     return listed, written
 
 
@@ -156,7 +164,10 @@ def grown(sizes: list[int]) -> tuple[list[Entry], Counter[int]]:
 def test_few_segments_each_larger_than_the_next_and_few_rewrites(sizes: list[int]) -> None:
     listed, written = grown(sizes)
     total = sum(sizes)
-    assert [entry.first_row for entry in listed] == [0, *np.cumsum([entry.passages for entry in listed])[:-1].tolist()]
+    assert [entry.first_content for entry in listed] == [
+        0,
+        *np.cumsum([entry.passages for entry in listed])[:-1].tolist(),
+    ]
     assert all(large.passages > small.passages for large, small in itertools.pairwise(listed))
     assert max(written.values()) <= 1 + np.log2(total)
 
@@ -230,8 +241,8 @@ def test_rebuilt_from_the_database_they_are_the_same(tmp_path: Path, embedder: A
         collection.add([hs.Document("one", "another text"), hs.Document("symbols", "!!! ???", title="...")])
         collection.delete(["two"])
         store = collection._store
-        state = store._current()  # type: ignore[attr-defined]
-        for entry, original in zip(state.entries, state.snapshot.index.segments, strict=True):
+        listed, index = store._loader.index(1)  # type: ignore[attr-defined]
+        for entry, original in zip(listed, index.segments, strict=True):
             with store._connection.reading() as cursor:  # type: ignore[attr-defined]
                 analysed = segments.rebuild(cursor, entry, hs.analysis.analyser(analyser))
             assert_equal(analysed, original)
@@ -240,7 +251,7 @@ def test_rebuilt_from_the_database_they_are_the_same(tmp_path: Path, embedder: A
 def test_the_vectors_of_a_segment_are_those_of_its_passages() -> None:
     grids = [np.rint(vector(name, WIDTH) / 4).astype(np.int16) for name in "abc"]
     passages = tuple(PreparedPassage((), None, "text", b"", grid) for grid in grids)
-    document = PreparedDocument("id", "", b"", (), "{}", passages)
-    made = segments.build([document], hs.analysis.analyser("simple"), None)
+    made = segments.build([Rebuilt(7, "", passages)], hs.analysis.analyser("simple"), None)
     assert np.array_equal(made["vectors"], np.stack(grids))
     assert made["starts"].tolist() == [0, 3]
+    assert made["contents"].tolist() == [7]

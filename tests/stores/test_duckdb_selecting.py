@@ -208,4 +208,4 @@ def test_a_content_without_a_document_is_named(written: hs.Collection) -> None:
     snapshot = snapshot_of(written)
     gone = int(np.flatnonzero(snapshot._lookup.places < 0)[0])
     with pytest.raises(hs.InvariantViolated, match=f"no live document.*got {gone} "):
-        snapshot._lookup.documents("d.id", np.array([gone, snapshot.index.contents[-1]]))
+        snapshot._lookup.documents(["d.id"], np.array([gone, snapshot.index.contents[-1]]))

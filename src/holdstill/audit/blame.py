@@ -10,6 +10,7 @@ import numpy as np
 
 from holdstill.audit.conditions import Conditions, Page, run
 from holdstill.audit.layers import Effect, Path, effect, effects, path, switched
+from holdstill.predicate import Predicate
 from holdstill.reports import Diff
 from holdstill.stores.base import Generation, Store
 
@@ -78,6 +79,7 @@ class Side:
         engine: the version of holdstill that made it.
         policy: the version of the policy in force.
         generation: the generation of its snapshot.
+        permission_known: False where the permission is another one now, and it is not known what it says.
     """
 
     conditions: Conditions
@@ -85,6 +87,7 @@ class Side:
     engine: str
     policy: int | None
     generation: Generation
+    permission_known: bool = True
 
 
 def blame(store: Store, search_id: str, then: Side, now: Side, other: str | None = None) -> Blame:
@@ -113,7 +116,7 @@ def blame(store: Store, search_id: str, then: Side, now: Side, other: str | None
         layers=tuple(layers),
         sentence="",
     )
-    return replace(found, sentence=_sentence(found, then, differs))
+    return replace(found, sentence=_sentence(found, then, now, differs))
 
 
 def _first(store: Store) -> int:
@@ -167,19 +170,32 @@ def _document(hit: str, known: dict[str, str]) -> str:
 
 
 def _policy(store: Store, then: Side, now: Side) -> Layer:
+    """What may be seen: by another policy, and, where an earlier commit was searched, by other fields of today."""
     old, new = then.conditions, now.conditions
-    travels = old.commit != old.seen_at
-    brought = replace(old, permission=new.permission, seen_at=new.seen_at if travels else old.seen_at)
-    same = str(old.permission) == str(new.permission) and (brought.seen_at == old.seen_at or old.permission is None)
-    changed = not same or then.policy != now.policy
+    seen_at = old.seen_at if old.commit == old.seen_at or old.permission is None else new.seen_at
+    brought = replace(old, permission=new.permission, seen_at=seen_at)
+    same = str(old.permission) == str(new.permission) and seen_at == old.seen_at
     found = None if same else effect(store, old, brought)
-    evidence = [] if str(old.permission) == str(new.permission) else [f"{old.permission} became {new.permission}"]
-    if brought.seen_at != old.seen_at:
-        evidence.append(f"what may be seen goes by the fields at commit {brought.seen_at}, then {old.seen_at}")
+    evidence = []
+    if str(old.permission) != str(new.permission):
+        evidence.append(f"what may be seen was: {_spelled(old.permission)}; and is: {_spelled(new.permission)}")
+    if seen_at != old.seen_at:
+        evidence.append(f"what may be seen goes by the fields at commit {seen_at}, and went by those at {old.seen_at}")
+    if not now.permission_known:
+        evidence.append("it is not known who asked, so that the present policy could not be tried: name the principal")
+    moved = False if found is None else found.moved
     return Layer(
-        "policy", changed, False if found is None else found.moved, _version(then.policy), _version(now.policy),
-        tuple(evidence),
-    )  # fmt: skip
+        "policy",
+        changed=not same or then.policy != now.policy,
+        moved=moved or (moved if now.permission_known else None),
+        then=_version(then.policy),
+        now=_version(now.policy),
+        evidence=tuple(evidence),
+    )
+
+
+def _spelled(permission: Predicate | None) -> str:
+    return "everything" if permission is None else str(permission)
 
 
 def _version(policy: int | None) -> str:
@@ -303,7 +319,7 @@ _SUBJECT: dict[LayerName, str] = {
 }
 
 
-def _sentence(found: Blame, then: Side, differs: Diff) -> str:
+def _sentence(found: Blame, then: Side, now: Side, differs: Diff) -> str:
     """What moved the answer, for a person who has to do something about it."""
     changed = [each for each in found.layers if each.changed]
     if found.identical:
@@ -317,18 +333,21 @@ def _sentence(found: Blame, then: Side, differs: Diff) -> str:
         return f"No layer moves the answer alone; together they do: {names}." if changed else (
             "The answer differs, and nothing that it is made from does: please report this."
         )  # fmt: skip
-    parts = [_clause(each, found, then, differs) for each in moved]
+    parts = [_clause(each, found, then, now, differs) for each in moved]
     parts += [f"{_SUBJECT[each.layer]} changed too, and could not be tried alone" for each in untried]
     return ". ".join(parts) + "."
 
 
-def _clause(layer: Layer, found: Blame, then: Side, differs: Diff) -> str:
+def _clause(layer: Layer, found: Blame, then: Side, now: Side, differs: Diff) -> str:
     subject = _SUBJECT[layer.layer]
     alone = sum(bool(each.moved) for each in found.layers) == 1
     match layer.layer:
         case "corpus":
             ends = "; with the old corpus the answer is identical" if alone else ""
-            return f"{subject} moved: {_hits(found, len(then.page), differs)}{ends}"
+            return f"{subject} moved: {_hits(found, then, now, differs)}{ends}"
+        case "policy":
+            ends = "; with the old one the answer is identical" if alone else ""
+            return f"{subject} moved: {'; '.join(layer.evidence)}{ends}"
         case "purge":
             return f"{subject} took documents away that were visible then"
         case "engine":
@@ -339,23 +358,27 @@ def _clause(layer: Layer, found: Blame, then: Side, differs: Diff) -> str:
             return f"{subject} moved, from {layer.then} to {layer.now}{ends}"
 
 
-def _hits(found: Blame, hits: int, differs: Diff) -> str:
+def _hits(found: Blame, then: Side, now: Side, differs: Diff) -> str:
     """What the change of documents did to the hits."""
     changed = {each.id for each in differs.changed}
     known = dict.fromkeys((*differs.added, *differs.removed, *changed), "")
     entered = [_document(hit, known) for hit in found.entered]
     left = [_document(hit, known) for hit in found.left]
     counted = (
-        ("of the hits of now {} added after that search", sum(each in differs.added for each in entered)),
-        ("of the hits of now {} changed after it", sum(each in changed for each in entered)),
-        ("of the hits of then {} removed after that search", sum(each in differs.removed for each in left)),
-        ("of the hits of then {} changed after it", sum(each in changed for each in left)),
+        (len(now.page), "hits", "added after", sum(each in differs.added for each in entered)),
+        (len(now.page), "hits", "changed after", sum(each in changed for each in entered)),
+        (len(then.page), "earlier hits", "removed after", sum(each in differs.removed for each in left)),
+        (len(then.page), "earlier hits", "changed after", sum(each in changed for each in left)),
     )
-    parts = [f"{count} {words.format('was' if count == 1 else 'were')}" for words, count in counted if count]
+    parts = [
+        f"{count} of the {hits} {which} {'was' if count == 1 else 'were'} {what} that search"
+        for hits, which, what, count in counted
+        if count
+    ]
     if parts:
         return ", ".join(parts)
     if found.entered or found.left:
-        return f"none of the {hits} hits itself, but documents that they are ranked against"
+        return "none of the hits changed, but documents that they are ranked against"
     return "the hits are the same, and their ranks or scores are not"
 
 

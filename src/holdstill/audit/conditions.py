@@ -62,14 +62,18 @@ def page_of(result: Result, by: str) -> Page:
 
 
 def run(store: Store, conditions: Conditions) -> Page:
-    """The page that the conditions give.
+    """The page that the conditions give; raises as `answered`."""
+    return page_of(answered(store, conditions), conditions.query.by)
+
+
+def answered(store: Store, conditions: Conditions) -> Result:
+    """The answer that the conditions give; it is not recorded.
 
     Raises:
         holdstill.SnapshotPruned: the snapshot is not kept.
         holdstill.EmbedderRequired: the question has no vector of the snapshot's model.
     """
-    snapshot, asked = _asked(store, conditions)
-    return page_of(answer(snapshot, asked), conditions.query.by)
+    return answer(*_asked(store, conditions))
 
 
 def crossed(store: Store, words: Conditions, meanings: Conditions) -> Page:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from holdstill.audit.conditions import Conditions, Page, crossed, run
-from holdstill.errors import EmbedderRequired
+from holdstill.errors import EmbedderRequired, SnapshotPruned
 from holdstill.reports import Commit
 from holdstill.stores.base import Generation, Store
 
@@ -23,13 +23,13 @@ Step = tuple[int, int]  #: two commits
 class Effect:
     """What the answer was without, and is with one layer brought forward; None where that cannot be tried."""
 
-    before: Page
+    before: Page | None
     after: Page | None
 
     @property
     def moved(self) -> bool | None:
         """Whether the layer moved the answer; None where that cannot be tried."""
-        return None if self.after is None else self.before != self.after
+        return None if self.before is None or self.after is None else self.before != self.after
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +62,16 @@ def effects(store: Store, conditions: Conditions, steps: Sequence[Step], *, back
 
 
 def effect(store: Store, before: Conditions, after: Conditions) -> Effect:
-    """What it does to the answer to go from one set of conditions to another.
+    """What it does to the answer to go from one set of conditions to another."""
+    return Effect(_tried(store, before), _tried(store, after))
 
-    Raises:
-        holdstill.SnapshotPruned: the first of them are not to be had.
-    """
-    page = run(store, before)
+
+def _tried(store: Store, conditions: Conditions) -> Page | None:
+    """The answer; None where its snapshot was pruned, or the question has no vector of its model."""
     try:
-        return Effect(page, run(store, after))
-    except EmbedderRequired:
-        return Effect(page, None)
+        return run(store, conditions)
+    except (SnapshotPruned, EmbedderRequired):
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +92,11 @@ class Switched:
 
 
 def switched(store: Store, before: Conditions, after: Conditions, old: Generation, new: Generation) -> Switched:
-    """The effects of a switch, the same documents on both sides.
-
-    Raises:
-        holdstill.SnapshotPruned: the commit before it is not kept.
-    """
+    """The effects of a switch, the same documents on both sides."""
     whole = effect(store, before, after)
     split = not store.alike(old.number, new.number, after.commit)
     words, meaning = old.analyser != new.analyser, old.model != new.model
-    if words and meaning and not split and whole.after is not None:
+    if words and meaning and not split and whole.moved is not None:
         return Switched(
             whole,
             analyser=Effect(whole.before, crossed(store, after, before)),

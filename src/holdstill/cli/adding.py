@@ -15,11 +15,12 @@ from holdstill.cli.interrupts import heeding_interrupts
 from holdstill.cli.options import (
     AS_JSON,
     COLLECTION,
-    EMBEDDER,
     VECTOR_MODEL,
     Asking,
+    EmbedderChoice,
     asking,
     check_vector_options,
+    choosing_embedder,
 )
 from holdstill.cli.terminal import console, emit, print_indented, print_pairs, progress
 from holdstill.ingest import FORMATS, Keys, read
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 @click.option("--document", metavar="KEY", help="Rows with the same value of this key are passages of one document.")
 @click.option("--strict", is_flag=True, help="Write nothing if one row is refused.")
 @click.option("--analyser", type=click.Choice(ANALYSERS), help="How words are read, in a collection made now; simple.")
-@EMBEDDER
+@choosing_embedder
 @VECTOR_MODEL
 @asking
 @AS_JSON
@@ -56,7 +57,7 @@ def add(
     document: str | None,
     strict: bool,
     analyser: str | None,
-    embedder: str | None,
+    choice: EmbedderChoice,
     vector_model: str | None,
     caller: Asking,
     as_json: bool,
@@ -67,9 +68,9 @@ def add(
     collection yet, one is made, with a schema inferred from the data. Rows that cannot be taken are listed and the
     others are kept; the exit code is then 2.
     """
-    check_vector_options(embedder, vector_model)
+    check_vector_options(choice, vector_model)
     reading = read(files, format=format_, keys=Keys(id_, title, text, document))
-    intake = Intake(collection, reading, Making(analyser, embedder, vector_model), caller, strict)
+    intake = Intake(collection, reading, Making(analyser, choice, vector_model), caller, strict)
     with heeding_interrupts(intake.left), progress() as bars:
         report = intake.run(bars)
     if as_json:

@@ -23,7 +23,9 @@ from holdstill.errors import HoldstillError, OperatorRequired
 
 if TYPE_CHECKING:
     from holdstill.collection import Collection
+    from holdstill.embedding import Embedding
     from holdstill.ranking.compiled import Warmed
+    from holdstill.reports import Info
 
 _PACKAGES = ("duckdb", "numpy", "numba", "onnxruntime", "tokenizers", "sqlglot", "regex", "PyStemmer", "click", "rich")
 
@@ -139,16 +141,16 @@ def _versions() -> dict[str, str]:
 
 
 def _checks(path: Path | None, caller: Asking) -> Iterator[Check]:
-    from holdstill.embedding import DEFAULT
+    from holdstill.embedding import load
 
     if path is None:
-        yield _embedder(DEFAULT, None)
+        yield _holds_still(load)
         return
     with opened(path) as handle:
         index = _index(handle, caller)
         about = handle.info(**caller)
         yield Check("collection", True, f"format {about.format}, commit {about.commit}, {about.documents} documents")
-        yield _embedder(None if about.brought else about.embedder, about.model)
+        yield _embedder(handle, about)
         yield index
 
 
@@ -163,25 +165,28 @@ def _index(handle: Collection, caller: Asking) -> Check:
     return Check("index", True, "; ".join(mended) or "every file is whole")
 
 
-def _embedder(name: str | None, model: str | None) -> Check:
-    """Whether the embedder of that name holds still, and is the rows'; None where the documents bring their vectors."""
-    from holdstill.embedding import DEFAULT, check, load
-
-    if name is None:
+def _embedder(handle: Collection, about: Info) -> Check:
+    """Whether the embedder of the collection is at hand, is the rows', and holds still."""
+    if about.brought:
         return Check("embedder", True, "none: the documents bring their vectors")
-    if name == "none":
+    if about.model is None:
         return Check("embedder", True, "none: the collection is searched by words")
-    if name != DEFAULT:
-        return Check("embedder", True, f"{name}: one of your own, checked where it is given to `holdstill.open`")
-    installed = load(name).digest
-    if model not in (None, installed):
-        return Check(
-            "embedder", False, f"the vectors are of {model}, another model: what is installed makes {installed}"
-        )
+    own = f"{about.embedder}: one of your own, checked where it is given to `holdstill.open`"
+    return _holds_still(lambda: handle.embedder, own)
+
+
+def _holds_still(embedding: Embedding, otherwise: str = "none") -> Check:
+    """Whether the embedder can be had and gives each text one vector."""
+    from holdstill.embedding import check
+
     try:
-        report = check(load(name))
+        embedder = embedding()
+        if embedder is None:
+            return Check("embedder", True, otherwise)
+        report = check(embedder)
     except HoldstillError as error:
         return Check("embedder", False, str(error))
+    name = embedder.name
     if report.invariant:
         return Check(
             "embedder", True, f"{name} holds still: {report.texts} texts, the same bits in every way; {report.digest}"

@@ -40,7 +40,9 @@ _SPELLED = {
     "by": "--by",
     "depth": "--depth",
     "embedder": "--embedder",
+    "embedder_url": "--embedder-url",
     "fields": "--set",
+    "file": "FILE",
     "ids": "ID",
     "k": "--k",
     "keep_last": "--keep-last",
@@ -51,8 +53,10 @@ _SPELLED = {
     "offset": "--offset",
     "operator": "--operator",
     "order_by": "--order-by",
+    "passage_prefix": "--passage-prefix",
     "path": "COLLECTION",
     "principal": "--as",
+    "query_prefix": "--query-prefix",
     "rrf_k": "--rrf-k",
     "syntax": "--syntax",
     "tag": "NAME",
@@ -65,6 +69,7 @@ _SPELLED = {
 #: What to do, by error and argument, where the engine's own hint is for Python.
 _HINTS = {
     ("BatchRefused", None): "Mend them, or leave out --strict to keep the good ones",
+    ("CollectionExists", "file"): "Choose another file, or replace it with --force",
     ("CollectionNotFound", "path"): 'The collection comes first, as in `holdstill search people.hs "your question"`; '
     "`holdstill init` or `holdstill add` makes one",
     ("InvalidQuery", "fields"): "Say what to set with --set FIELD=VALUE, or with --unset FIELD",

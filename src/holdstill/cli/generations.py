@@ -11,7 +11,7 @@ import click
 from holdstill.analysis import ANALYSERS
 from holdstill.cli.erasing import UNTOUCHED, show_pruned
 from holdstill.cli.interrupts import operating
-from holdstill.cli.options import AS_JSON, COLLECTION, EMBEDDER, Asking, asking, opened
+from holdstill.cli.options import AS_JSON, COLLECTION, Asking, EmbedderChoice, asking, choosing_embedder, opened
 from holdstill.cli.terminal import console, emit, print_indented, progress
 
 if TYPE_CHECKING:
@@ -23,18 +23,18 @@ _NUMBER = click.argument("number", metavar="N", type=int)
 
 @click.command(short_help="Build the index anew, beside the one in use.")
 @COLLECTION
-@EMBEDDER
+@choosing_embedder
 @click.option("--analyser", type=click.Choice(ANALYSERS), help="How words are read; as now if not said.")
 @asking
 @AS_JSON
-def rebuild(collection: Path, embedder: str | None, analyser: str | None, caller: Asking, as_json: bool) -> int:
+def rebuild(collection: Path, choice: EmbedderChoice, analyser: str | None, caller: Asking, as_json: bool) -> int:
     """Build a new generation of the index beside the active one, then switch to it in one step.
 
     The embedder and the analyser stay as they are unless said otherwise. A rebuild that is cut off has changed nothing:
     the same command carries it on from where it was.
     """
     with operating(collection, _KEPT) as handle, progress() as bars:
-        report = handle.rebuild(embedder=embedder, analyser=analyser, progress=bars, **caller)
+        report = handle.rebuild(embedder=choice.embedder, analyser=analyser, progress=bars, **caller)
     _show_switch(report, as_json=as_json)
     return 0
 

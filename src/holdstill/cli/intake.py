@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from holdstill.adding import OUTSIDE
 from holdstill.analysis import analyser as analyser_of
-from holdstill.cli.options import Asking, lock_timeout, opened
+from holdstill.cli.options import Asking, EmbedderChoice, opened
+from holdstill.config import lock_timeout
 from holdstill.errors import InvalidInput, ModelMismatch
 from holdstill.ingest import Reading, Row, infer
 from holdstill.refused import Refused
@@ -19,6 +20,7 @@ from holdstill.schema import Schema
 
 if TYPE_CHECKING:
     from holdstill.collection import Collection
+    from holdstill.embedding import Embedder
     from holdstill.reports import AddReport, Info
     from holdstill.stores.base import Progress
 
@@ -30,8 +32,14 @@ class Making:
     """What a collection is to be made as; None where nothing was said."""
 
     analyser: str | None
-    embedder: str | None
+    choice: EmbedderChoice
     vector_model: str | None
+
+    @property
+    def settled(self) -> Embedder | None:
+        """The embedder, where more than its name was said, so that a collection that is there has to agree with it."""
+        embedder = self.choice.embedder if self.choice.settings else None
+        return None if isinstance(embedder, str) else embedder
 
     def check(self, about: Info) -> None:
         """Refuse what was asked of a collection that is there and is another.
@@ -49,10 +57,11 @@ class Making:
                 hint="A collection keeps its analyser: add to a new collection to use another",
             )
         brought = about.brought
-        if self.embedder is not None and (brought or self.embedder != about.embedder):
-            raise _other_model("embedder", self.embedder, about, brought=brought)
-        if self.vector_model is not None and (not brought or self.vector_model != about.embedder):
-            raise _other_model("vector_model", self.vector_model, about, brought=brought)
+        embedder, vector_model = self.choice.name, self.vector_model
+        if embedder is not None and (brought or embedder != about.embedder):
+            raise _other_model("embedder", embedder, about, brought=brought)
+        if vector_model is not None and (not brought or vector_model != about.embedder):
+            raise _other_model("vector_model", vector_model, about, brought=brought)
 
 
 def _other_model(option: str, asked: str, about: Info, *, brought: bool) -> ModelMismatch:
@@ -62,7 +71,7 @@ def _other_model(option: str, asked: str, about: Info, *, brought: bool) -> Mode
         field=option,
         expected=f"--vector-model {about.embedder}" if brought else f"--embedder {about.embedder}",
         got=asked,
-        hint="A collection keeps its model: add to a new collection to use another",
+        hint="A generation keeps its model: `holdstill rebuild COLLECTION` makes one with another",
     )
 
 
@@ -106,7 +115,7 @@ class Intake:
             return collection.info(operator=True).commit
 
     def _into_existing(self, bars: Progress | None) -> AddReport:
-        with opened(self.path) as collection:
+        with opened(self.path, self.making.settled) as collection:
             about = collection.info(**self.caller)
             self._before = about.commit
             self.making.check(about)
@@ -133,7 +142,7 @@ class Intake:
             self.path,
             schema=schema,
             analyser=self.making.analyser or "simple",
-            embedder=self.making.embedder or DEFAULT,
+            embedder=self.making.choice.embedder or DEFAULT,
             vector_model=self.making.vector_model,
             lock_timeout=lock_timeout(),
         )

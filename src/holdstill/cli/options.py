@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-import math
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import click
 
+from holdstill.config import lock_timeout, log_settings
 from holdstill.errors import InvalidInput, InvalidPrincipal, InvalidSchema, MalformedInput
 from holdstill.ingest.files import decode
 from holdstill.ingest.jsonl import parse
@@ -19,6 +19,7 @@ from holdstill.schema import Field
 
 if TYPE_CHECKING:
     from holdstill.collection import Collection
+    from holdstill.embedding import Embedder
 
 Command = Callable[..., int]
 
@@ -30,9 +31,6 @@ WHERE = click.option(
     "--where", metavar="EXPR", help="A filter, as in \"years_exp >= 5 and location in ('Berlin', 'Remote')\"."
 )
 AT = click.option("--at", metavar="AT", help="As of a commit, a tag, or a time with its zone (2026-11-01T00:00:00Z).")
-EMBEDDER = click.option(
-    "--embedder", metavar="NAME|none", help="What embeds the texts: minilm (bundled, offline; the default) or none."
-)
 VECTOR_MODEL = click.option(
     "--vector-model", metavar="NAME", help="The documents bring vectors; the name of the model that made them."
 )
@@ -64,6 +62,95 @@ def asking(command: Command) -> Command:
         return command(*args, caller=Asking(principal=who, operator=operator), **options)
 
     return wrapped
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderChoice:
+    """What is to embed the texts.
+
+    Attributes:
+        named: its name as it was typed; None where nothing was said.
+        settings: what else was said of it, by the names of its arguments.
+    """
+
+    named: str | None
+    settings: Mapping[str, str]
+
+    @property
+    def name(self) -> str | None:
+        """The name of the embedder as a collection has it, which may be one that only Python can load."""
+        try:
+            made = self.embedder
+        except InvalidInput:
+            return self.named
+        return made if made is None or isinstance(made, str) else made.name
+
+    @property
+    def embedder(self) -> str | Embedder | None:
+        """What `create` and `rebuild` take as the embedder.
+
+        Raises:
+            holdstill.InvalidInput: no embedder has that name, or takes those settings.
+        """
+        from holdstill.canonical import canonical_json
+        from holdstill.embedding import load
+
+        if self.named in (None, "none"):
+            return self.named
+        return load(self.named, canonical_json(self.settings) if self.settings else None)
+
+
+def choosing_embedder(command: Command) -> Command:
+    """Give a command `--embedder` and what goes with it, which reach it as `choice`."""
+
+    @click.option(
+        "--embedder",
+        metavar="NAME|none",
+        help="What embeds the texts: minilm (bundled, offline; the default), none, sentence-transformers:MODEL, or "
+        "openai:MODEL, which an OpenAI-compatible endpoint runs.",
+    )
+    @click.option(
+        "--embedder-url", "url", metavar="URL", help="The base of the endpoint, as in http://localhost:8000/v1."
+    )
+    @click.option("--query-prefix", metavar="TEXT", help="Embedded before every question, as in 'query: '.")
+    @click.option("--passage-prefix", metavar="TEXT", help="Embedded before every passage, as in 'passage: '.")
+    @functools.wraps(command)
+    def wrapped(
+        *args: Any,
+        embedder: str | None,
+        url: str | None,
+        query_prefix: str | None,
+        passage_prefix: str | None,
+        **options: Any,
+    ) -> int:
+        said = {"url": url, "query_prefix": query_prefix, "passage_prefix": passage_prefix}
+        settings = {name: value for name, value in said.items() if value is not None}
+        if settings and embedder in (None, "none"):
+            option = "--embedder-url" if "url" in settings else f"--{min(settings).replace('_', '-')}"
+            raise InvalidInput(
+                f"{option} says how an embedder is made, and none is named",
+                field="embedder",
+                expected="--embedder openai:MODEL or sentence-transformers:MODEL with it",
+                got=embedder,
+            )
+        return command(*args, choice=EmbedderChoice(embedder, settings), **options)
+
+    return wrapped
+
+
+def check_vector_options(choice: EmbedderChoice, vector_model: str | None) -> None:
+    """Refuse an embedder and brought vectors together.
+
+    Raises:
+        holdstill.InvalidInput: both are named.
+    """
+    if vector_model is not None and choice.named not in (None, "none"):
+        raise InvalidInput(
+            "the documents bring vectors, so nothing embeds them",
+            field="embedder",
+            expected="either --embedder or --vector-model",
+            got=choice.named,
+        )
 
 
 def read_principal(path: Path) -> Principal:
@@ -131,48 +218,8 @@ def read_field(spec: str) -> Field:
     return Field(name, type_)  # type: ignore[arg-type]  # Field checks it
 
 
-def check_vector_options(embedder: str | None, vector_model: str | None) -> None:
-    """Refuse an embedder and brought vectors together.
-
-    Raises:
-        holdstill.InvalidInput: both are named.
-    """
-    if vector_model is not None and embedder not in (None, "none"):
-        raise InvalidInput(
-            "the documents bring vectors, so nothing embeds them",
-            field="embedder",
-            expected="either --embedder or --vector-model",
-            got=embedder,
-        )
-
-
-def lock_timeout() -> float:
-    """Seconds to wait for another process: `HOLDSTILL_LOCK_TIMEOUT`, or the engine's default.
-
-    Raises:
-        holdstill.InvalidInput: it is not a number of seconds.
-    """
-    from holdstill.opening import LOCK_TIMEOUT
-
-    given = os.environ.get("HOLDSTILL_LOCK_TIMEOUT", "").strip()
-    if not given:
-        return LOCK_TIMEOUT
-    try:
-        seconds = float(given)
-    except ValueError:
-        seconds = math.nan
-    if not 0 <= seconds <= 86_400:
-        raise InvalidInput(
-            "the environment's HOLDSTILL_LOCK_TIMEOUT cannot be used",
-            field="HOLDSTILL_LOCK_TIMEOUT",
-            expected="seconds to wait for another process, 0 to 86400",
-            got=given,
-        )
-    return seconds
-
-
-def opened(path: Path) -> Collection:
+def opened(path: Path, embedder: Embedder | None = None) -> Collection:
     """The collection at the path, held until it is closed."""
     from holdstill.opening import open as open_collection
 
-    return open_collection(path, lock_timeout=lock_timeout())
+    return open_collection(path, embedder=embedder, lock_timeout=lock_timeout(), log=log_settings())

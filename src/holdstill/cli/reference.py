@@ -49,6 +49,8 @@ What `--json` prints:
 `dimensions`, `schema`, `policy` |
 | `doctor` | `ok`, `versions`, `checks` (each with `check`, `ok`, `detail`); with `--warm` also `kernels` (`folder`, \
 `seconds`, `fault`) |
+| `export` | `output`, `commit`, `documents`, `passages`, `bytes`, `sha256` |
+| `import` | `created`, and those of `info` |
 | `analyse` | `analyser`, `terms` (each with `text`, `position`, `whole`) |
 | `fuse` | `total`, `returned`, `notes`, `rows`; in place of the rows `output`, if they were written to a file; with \
 `--profile` also `stages` |

@@ -16,6 +16,7 @@ from holdstill.cli.demo import demo
 from holdstill.cli.diagnosis import analyse, doctor, info
 from holdstill.cli.documents import delete, show, update
 from holdstill.cli.erasing import prune, purge
+from holdstill.cli.exporting import export, import_
 from holdstill.cli.failures import FAILURE, Interrupted, exit_code, report
 from holdstill.cli.fuse import fuse
 from holdstill.cli.generations import activate, drop_generation, generations, rebuild
@@ -108,7 +109,7 @@ def main() -> None:
 _ALL = (
     demo, init, add, search, show, update, delete, schema, policy, info, doctor,
     history, tag, diff, prune, purge, rebuild, generations, activate, drop_generation,
-    analyse, fuse,
+    export, import_, analyse, fuse,
 )  # fmt: skip
 
 for command in _ALL:

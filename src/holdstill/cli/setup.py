@@ -11,13 +11,14 @@ from holdstill.analysis import ANALYSERS
 from holdstill.cli.options import (
     AS_JSON,
     COLLECTION,
-    EMBEDDER,
     VECTOR_MODEL,
+    EmbedderChoice,
     check_vector_options,
-    lock_timeout,
+    choosing_embedder,
     read_field,
 )
 from holdstill.cli.terminal import console, emit, print_indented, print_pairs
+from holdstill.config import lock_timeout
 from holdstill.schema import Schema
 
 
@@ -27,14 +28,14 @@ from holdstill.schema import Schema
 @click.option(
     "--analyser", type=click.Choice(ANALYSERS), default="simple", help="How words are read; simple if not said."
 )
-@EMBEDDER
+@choosing_embedder
 @VECTOR_MODEL
 @AS_JSON
 def init(
     collection: Path,
     fields: tuple[str, ...],
     analyser: str,
-    embedder: str | None,
+    choice: EmbedderChoice,
     vector_model: str | None,
     as_json: bool,
 ) -> int:
@@ -46,13 +47,13 @@ def init(
     from holdstill.embedding import DEFAULT
     from holdstill.opening import create
 
-    check_vector_options(embedder, vector_model)
+    check_vector_options(choice, vector_model)
     schema = Schema(tuple(map(read_field, fields)))
     made = create(
         collection,
         schema=schema,
         analyser=analyser,
-        embedder=embedder or DEFAULT,
+        embedder=choice.embedder or DEFAULT,
         vector_model=vector_model,
         lock_timeout=lock_timeout(),
     )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdstill.errors import EmbedderFailed, HoldstillError, InvalidInput
+from holdstill.text import clean
 
 MAX_DIMENSIONS = 4096
 MIN_WINDOW = 16
@@ -19,6 +21,9 @@ class Embedder(Protocol):
     """Turns texts into vectors, each text on its own: its neighbours in a batch must not move its vector.
 
     The metric is cosine, so the length of a vector means nothing; zero, NaN and infinite vectors are refused.
+
+    An embedder may also have `query_prefix` and `passage_prefix`, texts that are put before what it embeds: see
+    `as_query` and `as_passage`. Its digest covers them.
     """
 
     @property
@@ -53,6 +58,66 @@ class Embedder(Protocol):
             holdstill.InvalidInput: a text is longer than the window; nothing is ever cut in silence.
             holdstill.EmbedderFailed: the model cannot be loaded or run.
         """
+
+
+class NamedEmbedder(ABC):
+    """What those embedders share that holdstill makes again by name and settings, as the command line has to."""
+
+    @property
+    @abstractmethod
+    def settings(self) -> str:
+        """How it is made again, as canonical JSON, which `holdstill.embedding.load` reads; it holds no secret."""
+
+    @property
+    @abstractmethod
+    def runtime(self) -> str:
+        """What runs it, with versions."""
+
+    @abstractmethod
+    def recalled(self, settings: str) -> Embedder:
+        """The embedder to use with rows that one of these settings has made; itself, if the digest tells all."""
+
+    @abstractmethod
+    def renewed(self) -> Embedder:
+        """The embedder for a new generation: the same name and settings, and the weights that go by them now."""
+
+    @abstractmethod
+    def uncached(self) -> Embedder:
+        """The same embedder, computing every vector anew; itself, if it does so anyway."""
+
+
+def other_model_hint(name: str) -> str:
+    """What to do where the rows are of another model than the embedder of that name."""
+    return (
+        f"Vectors of two models are never compared. `holdstill rebuild COLLECTION --embedder {name}` makes a "
+        "generation with its vectors; until then words alone can be asked (--arm lexical); "
+        "in Python, `collection.rebuild(embedder=...)` and `arms=['lexical']`"
+    )
+
+
+def as_query(embedder: Embedder, text: str) -> str:
+    """What is embedded for a question: the text behind the embedder's `query_prefix`, if it has one."""
+    return _prefix(embedder, "query_prefix") + text
+
+
+def as_passage(embedder: Embedder, text: str) -> str:
+    """What is embedded for a passage: the text behind the embedder's `passage_prefix`, if it has one."""
+    return _prefix(embedder, "passage_prefix") + text
+
+
+def _prefix(embedder: Embedder, name: str) -> str:
+    return checked_prefix(f"embedder.{name}", getattr(embedder, name, ""))
+
+
+def checked_prefix(field: str, prefix: object) -> str:
+    """The prefix, if it is text that can be stored.
+
+    Raises:
+        holdstill.InvalidInput: it is not.
+    """
+    if isinstance(prefix, str) and clean(prefix) == prefix:
+        return prefix
+    raise InvalidInput(f"{field} cannot be used", field=field, expected="a text, which may be empty", got=prefix)
 
 
 def check_shape(embedder: Embedder) -> None:
@@ -122,6 +187,23 @@ def fits(embedder: Embedder, text: str) -> bool:
         holdstill.EmbedderFailed: it cannot count the text's tokens.
     """
     return embedder.window is None or token_count(embedder, text) <= embedder.window
+
+
+def require_window(embedder: Embedder, counts: Iterable[int]) -> None:
+    """Refuse texts that the embedder would have to cut, by the tokens that each has.
+
+    Raises:
+        holdstill.InvalidInput: a text is longer than the window.
+    """
+    for row, tokens in enumerate(counts):
+        if embedder.window is not None and tokens > embedder.window:
+            raise InvalidInput(
+                f"text {row} is longer than the window of the model {embedder.name!r}",
+                field="texts",
+                expected=f"at most {embedder.window} tokens, the first and last included",
+                got=tokens,
+                hint="Split it first, as holdstill.splitting does; no text is cut in silence",
+            )
 
 
 def embed_rows(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float64]:

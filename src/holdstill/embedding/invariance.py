@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdstill.embedding.base import Embedder, check_shape, embed_rows, fits
+from holdstill.embedding.base import Embedder, NamedEmbedder, check_shape, embed_rows, fits
 from holdstill.errors import EmbedderFailed
 
 #: Short and long, several scripts, identifiers: lengths differ, so that a padded batch shows itself.
@@ -69,6 +69,8 @@ def check(embedder: Embedder) -> InvarianceReport:
         holdstill.EmbedderFailed: it raised, or gave rows of the wrong shape, not finite, or zero.
     """
     check_shape(embedder)
+    if isinstance(embedder, NamedEmbedder):
+        embedder = embedder.uncached()  # what is kept does not move
     texts = [text for text in TEXTS if fits(embedder, text)]
     alone = _alone(embedder, texts)
     differences = {way: _difference(alone, rows(embedder, texts)) for way, rows in _WAYS.items()}

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdstill.errors import EmbedderFailed, InvalidInput
+from holdstill.embedding.base import require_window
+from holdstill.errors import EmbedderFailed
 from holdstill.text import clean
 
 if TYPE_CHECKING:
@@ -79,15 +80,7 @@ class MiniLM:
             holdstill.EmbedderFailed: the model cannot be loaded.
         """
         ids = [self._ids(text) for text in texts]
-        for row, tokens in enumerate(ids):
-            if len(tokens) > self.window:
-                raise InvalidInput(
-                    f"text {row} is longer than the window of the model {self.name!r}",
-                    field="texts",
-                    expected=f"at most {self.window} tokens, the first and last included",
-                    got=len(tokens),
-                    hint="Split it first, as holdstill.splitting does; no text is cut in silence",
-                )
+        require_window(self, map(len, ids))
         workers = min(len(ids), _processors())
         if workers > 1:
             with ThreadPoolExecutor(workers) as pool:

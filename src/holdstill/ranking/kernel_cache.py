@@ -24,6 +24,8 @@ import numba
 import numpy as np
 from numba.core.registry import cpu_target
 
+from holdstill import user_cache
+
 config: Any = numba.config  # its variables are set when it is imported
 _THEIRS: str = config.CACHE_DIR  # the user's; it is another while kernels are decorated
 
@@ -44,17 +46,8 @@ def switched_off() -> bool:
 
 def folder() -> Path:
     """The folder of the machine code that numba would make here and now."""
-    base = Path(_THEIRS).absolute() if _THEIRS else _user_cache()
+    base = Path(_THEIRS).absolute() if _THEIRS else user_cache.folder()
     return base / "holdstill" / "kernels" / _name()
-
-
-def _user_cache() -> Path:
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    given = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return given if given.is_absolute() else Path.home() / ".cache"  # the specification ignores relative paths
 
 
 def _name() -> str:

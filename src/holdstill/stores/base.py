@@ -350,6 +350,12 @@ class Snapshot(Protocol):
     def ids(self, rows: Rows) -> list[str]:
         """The distinct ids of the rows' documents, in byte order."""
 
+    def documents(self) -> Iterable[PreparedDocument]:
+        """Every live document with its passages, as it was put, in one order that a commit never changes.
+
+        What is in memory at any time is a few thousand passages, or one document.
+        """
+
     def existing(self, ids: Sequence[str]) -> dict[str, Existing]:
         """Those of the ids that are live."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,7 +113,7 @@ def unbuilt(cursor: Cursor, number: int, limit: int) -> list[Given]:
     ).fetchall()
     brought = _brought(cursor, generation, [row[0] for row in found]) if generation.brought else {}
     return [
-        Given(content, id_, title, _passages(json.loads(given), brought.get(content, ())))
+        Given(content, id_, title, given_passages(given, brought.get(content, ())))
         for content, id_, title, given in found
     ]
 
@@ -144,10 +143,10 @@ def _brought(cursor: Cursor, generation: Generation, contents: list[int]) -> dic
     return by_content
 
 
-def _passages(given: list[Any], vectors: Iterable[Vector]) -> tuple[GivenPassage, ...]:
+def given_passages(given: str, vectors: Iterable[Vector]) -> tuple[GivenPassage, ...]:
     """Passages as given; where no generation of the model holds their vectors, they come without."""
     left = iter(vectors)
     return tuple(
         GivenPassage(tuple(headings), None if pages is None else tuple(pages), text, next(left, None) if own else None)
-        for headings, pages, text, own in given
+        for headings, pages, text, own in json.loads(given)
     )

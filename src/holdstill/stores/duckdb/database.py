@@ -84,10 +84,10 @@ def columns(schema: Schema) -> dict[str, str]:
     return {field.name: f"d.{column(position)}" for position, field in enumerate(schema)}
 
 
-def create(path: Path, fill: Callable[[Cursor], None]) -> None:
-    """Make an empty collection: built beside the path and renamed onto it, so that none is ever half made.
+def create(path: Path, fill: Callable[[Cursor, Path], None]) -> None:
+    """Make a collection: built beside the path and renamed onto it, so that none is ever half made.
 
-    `fill` writes the rows that every collection begins with.
+    `fill` writes the rows that it begins with, and files into the folder of its index.
 
     Raises:
         holdstill.CollectionExists: something is already there.
@@ -106,7 +106,7 @@ def create(path: Path, fill: Callable[[Cursor], None]) -> None:
             cursor.execute(_TABLES)
             cursor.execute("INSERT INTO meta VALUES ('format', ?)", [FORMAT])
             cursor.execute("INSERT INTO identity VALUES (?)", [os.urandom(32)])
-            fill(cursor)
+            fill(cursor, building / INDEX)
         building.rename(path)
     except OSError as error:
         if _exists(path):  # another process made it meanwhile

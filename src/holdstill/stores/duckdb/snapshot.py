@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,17 @@ from holdstill.predicate import Predicate
 from holdstill.query import Unit
 from holdstill.ranking.dense import Block
 from holdstill.schema import Schema
-from holdstill.stores.base import Existing, Generation, Postings, Requirement, Rows, Selection, StoredDocument
+from holdstill.stores.base import (
+    Existing,
+    Generation,
+    Postings,
+    PreparedDocument,
+    Requirement,
+    Rows,
+    Selection,
+    StoredDocument,
+)
+from holdstill.stores.duckdb import copying
 from holdstill.stores.duckdb.connection import Connection
 from holdstill.stores.duckdb.index import Index
 from holdstill.stores.duckdb.lookup import Lookup
@@ -121,6 +131,10 @@ class DuckDBSnapshot:
         return replace(parts[0], passages=tuple(passage for part in parts for passage in part.passages))
 
     # -- for writing -----------------------------------------------------------------------------
+
+    def documents(self) -> Iterator[PreparedDocument]:
+        """See `holdstill.stores.base.Snapshot.documents`."""
+        return copying.documents(self._lookup, self.generation)
 
     def existing(self, ids: Sequence[str]) -> dict[str, Existing]:
         """See `holdstill.stores.base.Snapshot.existing`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from holdstill.policy import Policy
 from holdstill.reports import Commit, Diff
 from holdstill.schema import Field, Schema
 from holdstill.stores.base import Built, Erased, Generation, Given, PreparedDocument, Progress, Rebuilt
-from holdstill.stores.duckdb import building, database, erasing, history, rewriting, rows, segment, segments
+from holdstill.stores.duckdb import building, copying, database, erasing, history, rewriting, rows, segment, segments
 from holdstill.stores.duckdb.connection import Cursor
 from holdstill.stores.duckdb.erasing import Doomed
 from holdstill.stores.duckdb.loading import Loader
@@ -45,11 +45,29 @@ class DuckDBStore:
     @classmethod
     def create(cls, path: Path, generation: Generation, schema: Schema, lock_timeout: float) -> DuckDBStore:
         """Make a new collection and open it."""
+        database.create(path, lambda cursor, _folder: copying.begin(cursor, generation, schema))
+        return cls(path, lock_timeout)
 
-        def fill(cursor: Cursor) -> None:
-            rows.insert_generation(cursor, generation, complete=True)
-            for position, each in enumerate(schema):
-                rows.insert_field(cursor, position, each, 0)
+    @classmethod
+    def copy(
+        cls,
+        path: Path,
+        generation: Generation,
+        schema: Schema,
+        policy: Policy | None,
+        documents: Iterable[PreparedDocument],
+        lock_timeout: float,
+        progress: Progress | None = None,
+    ) -> DuckDBStore:
+        """Make a new collection of the documents of another one, each with its passages, and open it.
+
+        Raises:
+            As what gives the documents; nothing was made then.
+        """
+
+        def fill(cursor: Cursor, folder: Path) -> None:
+            copying.begin(cursor, generation, schema)
+            copying.fill(cursor, folder, generation, schema, policy, documents, progress)
 
         database.create(path, fill)
         return cls(path, lock_timeout)
