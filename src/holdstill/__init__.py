@@ -5,6 +5,7 @@ query gives the same bits.
 """
 
 from holdstill._version import __version__
+from holdstill.audit.blame import Blame, Layer
 from holdstill.audit.recorded import RecordedSearch
 from holdstill.audit.replay import Difference, Replay
 from holdstill.collection import Collection
@@ -80,6 +81,7 @@ __all__ = [
     "AddReport",
     "ArmReport",
     "BatchRefused",
+    "Blame",
     "ChangeReport",
     "Changed",
     "Collection",
@@ -115,6 +117,7 @@ __all__ = [
     "InvalidSchema",
     "InvalidVector",
     "InvariantViolated",
+    "Layer",
     "LogSettings",
     "MalformedInput",
     "ModelMismatch",

@@ -82,7 +82,8 @@ class Audited(Handle):
         Args:
             search_id: the search.
             other: a later one of the same question; today's answer, where it is left out.
-            asker: who made the search, where the policy is another one today: the log knows only a hash of it.
+            asker: who made the search, where the policy is another one today: the log knows only a hash of it. Where
+                nobody was named then, today's answer is that of the operator unless this says otherwise.
             principal: who asks this.
             operator: whether the operator asks.
 
@@ -108,11 +109,11 @@ class Audited(Handle):
 
     def _permission_today(self, search: RecordedSearch, then: Side, asker: Asking) -> tuple[Predicate | None, bool]:
         """What who made the search may see today, and whether that is known."""
-        snapshot = self._store.snapshot()
+        snapshot, made_by = self._store.snapshot(), search.record["principal"]
         caller = caller_of(asker, operator=False)
-        if caller is not None and not self._made_by(caller, search.record["principal"]):
+        if caller is not None and made_by is not None and not self._made_by(caller, made_by):
             raise InvalidQuery("another principal made this search", field="asker", expected="who made it", got=caller)
-        if search.record["operator"] or snapshot.policy is None:
+        if snapshot.policy is None or (caller is None and made_by is None):
             return None, True
         if caller is not None:
             return snapshot.policy.permission(caller), True

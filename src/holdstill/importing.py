@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from holdstill.arguments import as_path, as_seconds
+from holdstill.arguments import as_flag, as_path, as_seconds
 from holdstill.collection import Collection
+from holdstill.config import LOCK_TIMEOUT, LogSettings, as_log_settings
 from holdstill.embedding import Embedder
 from holdstill.errors import MalformedInput
 from holdstill.interchange import (
@@ -29,7 +30,6 @@ from holdstill.interchange import (
     decode_passage,
 )
 from holdstill.models import matching
-from holdstill.opening import LOCK_TIMEOUT
 from holdstill.policy import Policy
 from holdstill.ranking.grid import ONE
 from holdstill.stores.base import PreparedDocument, PreparedPassage, Progress
@@ -42,7 +42,9 @@ def import_collection(
     path: str | os.PathLike[str],
     *,
     embedder: Embedder | None = None,
+    trust: bool = False,
     lock_timeout: float = LOCK_TIMEOUT,
+    log: LogSettings | None = None,
     progress: Progress | None = None,
 ) -> Collection:
     """Make a collection from what `Collection.export` wrote, at a path where nothing is, and open it.
@@ -53,7 +55,11 @@ def import_collection(
         file: the export.
         path: the directory to make.
         embedder: embeds questions, and documents to be added, where the collection's model is not the bundled one.
+        trust: whether to take over how its embedder is reached, where that is an endpoint or a model to be loaded by
+            its name: a search sends the question, and the key of the environment that is named, to that URL. Otherwise
+            the collection is searched by text with an embedder that you give.
         lock_timeout: seconds to wait for another process to let go.
+        log: what is kept of searches made through this handle; searches are logged unless it says otherwise.
         progress: called with what is being done, how much of it, and of how much.
 
     Raises:
@@ -67,17 +73,19 @@ def import_collection(
     from holdstill.stores.duckdb.store import DuckDBStore
 
     source, directory = as_path("file", file), as_path("path", path)
-    timeout = as_seconds("lock_timeout", lock_timeout)
+    timeout, logged = as_seconds("lock_timeout", lock_timeout), as_log_settings(log)
+    trusted = as_flag("trust", trust)
     with _opened(source) as export:
         manifest = export.manifest
-        generation = replace(manifest.generation, number=1)
+        settings = manifest.generation.settings if trusted else None
+        generation = replace(manifest.generation, number=1, settings=settings)
         if embedder is not None:
             matching(generation, embedder)
         export.verify(progress)
         policy = None if manifest.policy is None else Policy.parse(manifest.policy[0], manifest.schema)
         documents = export.documents(progress)
         store = DuckDBStore.copy(directory, generation, manifest.schema, policy, documents, timeout, progress)
-    return Collection(directory, store, embedder)
+    return Collection(directory, store, embedder, logged)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 from holdstill.audit.conditions import Conditions, Page, run
 from holdstill.audit.layers import Effect, Path, effect, effects, path, switched
 from holdstill.predicate import Predicate
+from holdstill.query import Settings
 from holdstill.reports import Diff
 from holdstill.stores.base import Generation, Store
 
@@ -265,15 +266,18 @@ def _turned(then: Side, now: Side) -> list[str]:
 def _fusion(store: Store, then: Side, now: Side) -> Layer:
     old, new = then.conditions.query.settings, now.conditions.query.settings
     if old == new:
-        return Layer("fusion", False, False, str(old.rrf_k), str(new.rrf_k))
+        return Layer("fusion", False, False, _settings(old, ("rrf_k",)), _settings(new, ("rrf_k",)))
     query = replace(then.conditions.query, settings=new)
     found = effect(store, then.conditions, replace(then.conditions, query=query))
     differ = [name for name in ("rrf_k", "weights", "depth", "syntax") if getattr(old, name) != getattr(new, name)]
-    then_, now_ = (", ".join(f"{name} {_setting(each, name)}" for name in differ) for each in (old, new))
-    return Layer("fusion", True, found.moved, then_, now_)
+    return Layer("fusion", True, found.moved, _settings(old, differ), _settings(new, differ))
 
 
-def _setting(settings: Any, name: str) -> str:
+def _settings(settings: Settings, names: Sequence[str]) -> str:
+    return ", ".join(f"{name} {_setting(settings, name)}" for name in names)
+
+
+def _setting(settings: Settings, name: str) -> str:
     value = getattr(settings, name)
     return ", ".join(f"{arm} {weight}" for arm, weight in value.items()) or "equal" if name == "weights" else str(value)
 

@@ -49,6 +49,8 @@ def path(commits: Sequence[Commit], then: int, now: int, first: int) -> Path:
     """The way between two commits, the earlier one first; `first` is the generation before any commit."""
     generation = {0: first} | {each.commit: each.generation for each in commits}
     low, high = sorted((then, now))
+    if generation[low] == generation[high]:  # whatever was tried in between, both are at home in it
+        return Path(((low, high),), ())
     switches = [(a, b) for a, b in pairwise(range(low, high + 1)) if generation[a] != generation[b]]
     ends = [low, *(each for switch in switches for each in switch), high]
     return Path(tuple(zip(ends[::2], ends[1::2], strict=True)), tuple(switches))

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import click
 
-from holdstill.cli.options import AS_JSON, AT, COLLECTION, Asking, asking, lock_timeout, opened
+from holdstill.cli.options import AS_JSON, AT, COLLECTION, Asking, asking, opened
 from holdstill.cli.terminal import console, emit, print_indented, progress
+from holdstill.config import lock_timeout, log_settings
 
 _STDOUT = Path("-")
 
@@ -58,18 +59,24 @@ def export(collection: Path, at: str | None, output: Path, force: bool, caller: 
 @click.command("import", short_help="Make a collection from an exported file.")
 @click.argument("file", type=click.Path(path_type=Path))
 @COLLECTION
+@click.option("--trust", is_flag=True, help="Take over how its embedder is reached: an endpoint, or a model's name.")
 @AS_JSON
-def import_(file: Path, collection: Path, as_json: bool) -> int:
+def import_(file: Path, collection: Path, trust: bool, as_json: bool) -> int:
     """Make a collection from what `export` wrote, at a path where nothing is.
 
     Nothing is embedded: the vectors come along. So does the policy. A file that is cut off or damaged is refused, and
     nothing is made.
+
+    Where an endpoint embeds the questions, a search sends them there, and the key that is named: --trust says that you
+    know whose it is. Without it such a collection is searched by words, or by vectors.
     """
     from holdstill.importing import import_collection
 
     with (
         progress() as bars,
-        import_collection(file, collection, lock_timeout=lock_timeout(), progress=bars) as made,
+        import_collection(
+            file, collection, trust=trust, lock_timeout=lock_timeout(), log=log_settings(), progress=bars
+        ) as made,
     ):
         about = made.info(operator=True)
     if as_json:

@@ -12,6 +12,7 @@ import click
 
 from holdstill._version import __version__
 from holdstill.cli.adding import add
+from holdstill.cli.blaming import blame
 from holdstill.cli.demo import demo
 from holdstill.cli.diagnosis import analyse, doctor, info
 from holdstill.cli.documents import delete, show, update
@@ -109,7 +110,7 @@ def main() -> None:
 _ALL = (
     demo, init, add, search, show, update, delete, schema, policy, info, doctor,
     history, tag, diff, prune, purge, rebuild, generations, activate, drop_generation,
-    export, import_, analyse, fuse,
+    blame, export, import_, analyse, fuse,
 )  # fmt: skip
 
 for command in _ALL:
