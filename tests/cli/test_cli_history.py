@@ -283,13 +283,14 @@ def test_purge_erases_from_all_of_history(run, ask, fault, past):
         "snapshots": 2,
         "searches": 0,
     }
-    assert found(ask, past, "--at", "1") == {"ana", "cy", "di"}
     assert fault("show", past, "bo", "--at", "1")["type"] == "NotFound"
+    assert found(ask, past, "--at", "1") == {"ana", "cy", "di"}
     result = run("purge", past, "ana", "nobody", "--yes")
     assert result.exit_code == 2
     assert result.stdout.splitlines() == [
         "purged 1 document (commit 6)",
         "gone from 5 snapshots, searched without it now",
+        "gone from the hits of 1 of the recorded searches",
         "not reached: exports, backups and copies of the collection",
         "never there: 'nobody'",
     ]

@@ -18,7 +18,8 @@ This page is made from the commands themselves: `python -m holdstill.cli.referen
 | code | meaning |
 |---|---|
 | 0 | an answer, whatever its completeness; what was asked is done |
-| 1 | failure: the collection is busy or damaged, a file cannot be written, the model fails, Ctrl-C, a purge that was not confirmed |
+| 1 | failure: the collection is busy or damaged, a file cannot be written, the model fails, \
+Ctrl-C, a purge that was not confirmed |
 | 2 | usage or bad input; from `add`, a row was refused; from `delete`, `update` and `purge`, an id is not there |
 | 3 | `search --require complete` gave an answer that is neither complete nor exhausted |
 
@@ -43,8 +44,8 @@ What `--json` prints:
 | `show` | `id`, `title`, `fields`, `metadata`, `passages` (each with `id`, `headings`, `pages`, `text`) |
 | `update` | `updated`, `missing`, `commit` |
 | `delete` | `deleted`, `missing`, `commit` |
-| `history` | `commits` (each with `commit`, `generation`, `kind`, `committed`, `added`, `replaced`, `removed`, `tags`, \
-`pruned`) |
+| `history` | `commits` (each with `commit`, `generation`, `kind`, `committed`, `added`, `replaced`, `removed`, \
+`tags`, `pruned`) |
 | `tag` | `tag`, `commit`, `deleted` |
 | `diff` | `first`, `second`, `added`, `removed`, `changed` (each with `id`, `text`, `fields`, `metadata`) |
 | `prune`, `drop-generation` | `commits`, `versions`, `bytes_before`, `bytes_after` |
