@@ -141,6 +141,7 @@ def test_the_pages_have_examples() -> None:
         "permissions.md",
         "errors.md",
         "storage.md",
+        "history.md",
     )
     assert [page for page in guides if not run[page]] == []
 

@@ -289,7 +289,7 @@ def test_7_everything_that_can_move_an_answer_is_named(make: Make) -> None:
 
     first = named()
     assert first == {
-        "snapshot": {"generation": 1, "commit": 1},
+        "snapshot": {"generation": 1, "commit": 1, "seen_at": 1},
         "model": "declared:small",
         "ranking": {
             "fusion": "rrf",
@@ -308,7 +308,7 @@ def test_7_everything_that_can_move_an_answer_is_named(make: Make) -> None:
     }
     collection.add([Document("99", "red red red fish", vector=[1.0, 0.5])])
     moved = named()
-    assert moved["snapshot"] == {"generation": 1, "commit": 2}
+    assert moved["snapshot"] == {"generation": 1, "commit": 2, "seen_at": 2}
     assert moved["digest"] != first["digest"]
     assert {name: moved[name] for name in ("model", "ranking", "versions")} == {
         name: first[name] for name in ("model", "ranking", "versions")

@@ -189,7 +189,11 @@ def _result(
             "must_not": list(query.must_not),
             "where": None if asked.where is None else str(asked.where),
         },
-        snapshot={"generation": snapshot.generation.number, "commit": snapshot.commit},
+        snapshot={
+            "generation": snapshot.generation.number,
+            "commit": snapshot.commit,
+            "seen_at": snapshot.seen_at,
+        },
         model=snapshot.generation.model,
         ranking=ranking,
         arms=arms,

@@ -29,6 +29,9 @@ def explain(result: Result) -> str:
 
 def _asked(result: Result) -> Iterator[str]:
     understood = result.understood
+    commit, newest = result.snapshot["commit"], result.snapshot["seen_at"]
+    if commit < newest:
+        yield f"snapshot:  commit {commit} of {newest}, generation {result.snapshot['generation']}"
     yield f"asked:     {understood['text'] if understood['text'] is not None else '(no text)'}"
     for name, label in (("must", "must:      "), ("must_not", "must not:  ")):
         if understood[name]:

@@ -127,7 +127,7 @@ class Result:
     hits: tuple[Hit, ...]
     ties_beyond: int
     understood: Mapping[str, Any]
-    snapshot: Mapping[str, int]
+    snapshot: Mapping[str, int]  #: its generation and commit, and `seen_at`, the newest commit then
     model: str | None
     ranking: Mapping[str, Any]
     arms: tuple[ArmReport, ...]

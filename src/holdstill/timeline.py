@@ -42,7 +42,9 @@ def _tagged(commits: Sequence[Commit], name: str) -> int:
     for each in commits:
         if name in each.tags:
             return each.commit
-    raise SnapshotNotFound("no commit has this tag", field="at", got=name)
+    raise SnapshotNotFound(
+        "no commit has this tag", field="at", got=name, hint="`holdstill history` lists the commits and their tags"
+    )
 
 
 def _by(commits: Sequence[Commit], moment: datetime) -> int:
@@ -69,7 +71,7 @@ def moment(name: str, value: object, *, days: bool = False) -> datetime:
         given = datetime.combine(given, time(), UTC)
     if isinstance(given, datetime) and given.tzinfo is not None:
         return given.astimezone(UTC)
-    expected = f"{_TIME}, or a date" if days else _TIME
+    expected = f"{_TIME}, or a date" if days else f"a commit, a tag, or {_TIME}"
     raise InvalidQuery(f"{name} is no time", field=name, expected=expected, got=value)
 
 

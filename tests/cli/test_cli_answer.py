@@ -16,6 +16,7 @@ from holdstill.cli.answer import fields_line, headline, print_answer, spelled
 from holdstill.cli.terminal import emit, neutral, neutral_lines, shortened
 from holdstill.result import ArmReport, Completeness, Hit, Result
 
+SNAPSHOT = {"generation": 1, "commit": 1, "seen_at": 1}
 RRF = {"fusion": "rrf", "rrf_k": 60, "depth": 5, "proof": "depth", "weights": {"lexical": 1, "dense": 1}}
 ACTIVE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -34,7 +35,7 @@ def hit(**changes):
 def result(completeness="complete", hits=(), **changes):
     made = Result(
         completeness=Completeness(completeness), k=10, offset=0, hits=tuple(hits), ties_beyond=0,
-        understood={"text": "q", "must": [], "must_not": [], "where": None}, snapshot={}, model=None, ranking=RRF,
+        understood={"text": "q", "must": [], "must_not": [], "where": None}, snapshot=SNAPSHOT, model=None, ranking=RRF,
         arms=(), unknown={}, notes=(), versions={},
     )  # fmt: skip
     return replace(made, **changes)

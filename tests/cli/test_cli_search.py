@@ -41,6 +41,11 @@ def test_the_object_is_the_contracts(ask, people):
     assert documents(answer) == ["ana", "bo", "di"]
 
 
+def unlogged(answer):
+    """The answer but for the id of its record, which every search has its own of."""
+    return {name: value for name, value in answer.items() if name != "search_id"}
+
+
 def test_the_command_line_gives_what_python_gives(ask, people):
     words = ["--must", "backend", "--must-not", "python", "--where", "location = 'Berlin'", "--k", "3", "--offset", "0"]
     answer = ask("search", people, "engineer backend", *words, "--rrf-k", "7", "--depth", "2", "--by", "document")
@@ -54,7 +59,7 @@ def test_the_command_line_gives_what_python_gives(ask, people):
             by="document",
             settings=hs.Settings(rrf_k=7, depth=2),
         )
-    assert answer == json.loads(json.dumps(result.as_dict() | {"search_id": answer["search_id"]}))
+    assert unlogged(answer) == unlogged(json.loads(json.dumps(result.as_dict())))
     assert documents(answer) == ["cy"]
 
 
@@ -206,7 +211,7 @@ def test_bad_input_is_typed(fault, people, words, kind, field):
 
 def test_an_arm_named_twice_is_that_arm(ask, people):
     once, twice = (ask("search", people, "backend", *["--arm", "lexical"] * times) for times in (1, 2))
-    assert once == twice
+    assert unlogged(once) == unlogged(twice)
 
 
 def test_the_weight_of_an_arm_that_takes_no_part_is_noted(run, ask, people):
@@ -231,7 +236,7 @@ def test_require_complete_prints_the_answer_and_exits_with_3(run, ask, people):
     cut = ask(*words, "--require", "complete", code=3)
     assert cut["completeness"] == Completeness.TRUNCATED
     assert cut["hits"]
-    assert ask(*words) == cut
+    assert unlogged(ask(*words)) == unlogged(cut)
     result = run(*words, "--require", "complete")
     assert result.exit_code == 3
     assert result.stdout.startswith("truncated: ")

@@ -71,7 +71,7 @@ def add(
     check_vector_options(choice, vector_model)
     reading = read(files, format=format_, keys=Keys(id_, title, text, document))
     intake = Intake(collection, reading, Making(analyser, choice, vector_model), caller, strict)
-    with heeding_interrupts(intake.written), progress() as bars:
+    with heeding_interrupts(intake.left), progress() as bars:
         report = intake.run(bars)
     if as_json:
         made = {} if intake.created is None else {"schema": dict(intake.created.schema)}

@@ -21,7 +21,9 @@ _STYLES = {Completeness.COMPLETE: "bold green", Completeness.EXHAUSTED: "bold gr
 
 def print_answer(page: Console, result: Result, *, explain: bool) -> None:
     """Print the whole answer; scores are left to `--explain`, since they measure nothing."""
-    print_indented(page, headline(result), 0, hang=2, style=_STYLES.get(result.completeness, "bold yellow"))
+    print_indented(
+        page, headline(result) + _as_of(result), 0, hang=2, style=_STYLES.get(result.completeness, "bold yellow")
+    )
     for line in _understood(result):
         print_indented(page, line, 2, hang=2, style="dim")
     for hit in result:
@@ -59,6 +61,11 @@ def headline(result: Result) -> str:
             return f"approximate: {returned} hits, not proven to be the first of the ranking"
         case Completeness.DEGRADED:
             return f"degraded: {returned} hits, found without all of the arms"
+
+
+def _as_of(result: Result) -> str:
+    commit, newest = result.snapshot["commit"], result.snapshot["seen_at"]
+    return f"; as of commit {commit} of {newest}" if commit < newest else ""
 
 
 def _understood(result: Result) -> Iterator[str]:

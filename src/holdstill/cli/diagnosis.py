@@ -45,6 +45,8 @@ def info(collection: Path, at: str | None, caller: Asking, as_json: bool) -> int
     if about.pop("brought"):
         about["embedder"] += " (vectors come with the documents)"
     fields = ", ".join(f"{name}:{type_}" for name, type_ in about.pop("schema").items())
+    if at not in (None, str(about["commit"])):
+        about["commit"] = f"{about['commit']} (as of {at})"
     shown = {name: "-" if value is None else value for name, value in about.items()}
     print_pairs(console(), shown | {"fields": fields or "-"})
     return 0

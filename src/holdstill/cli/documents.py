@@ -46,7 +46,7 @@ def show(collection: Path, id_: str, at: str | None, caller: Asking, as_json: bo
             }
         )
     else:
-        _print(document, passages)
+        _print(document, passages, at)
     return 0
 
 
@@ -84,11 +84,13 @@ def _passage(document: StoredDocument, passage: StoredPassage) -> dict[str, Any]
     }
 
 
-def _print(document: StoredDocument, passages: tuple[StoredPassage, ...]) -> None:
+def _print(document: StoredDocument, passages: tuple[StoredPassage, ...], at: str | None) -> None:
     page = console()
     print_indented(page, document.id, 0, style="bold")
     if document.title:
         print_indented(page, document.title, 0)
+    if at is not None:
+        print_indented(page, f"as of {'commit ' if at.isdecimal() else ''}{at}", 0, style="dim")
     values = {name: "(unknown)" if value is None else spelled(value) for name, value in document.fields.items()}
     print_pairs(page, values | {name: spelled(value) for name, value in document.metadata.items()}, indent=2)
     for passage in passages:
@@ -113,7 +115,7 @@ def delete(collection: Path, ids: tuple[str, ...], where: str | None, caller: As
     """
     with opened(collection) as handle:
         report = handle.delete(ids, where=where, **caller)
-    note = "history still holds them: `holdstill purge` erases them from there" if report.changed else None
+    note = "earlier commits still hold them; `holdstill purge` erases them there too" if report.changed else None
     return _reported("deleted", report, note, as_json=as_json)
 
 

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from holdstill.cli.failures import BAD_INPUT
-from holdstill.cli.options import AS_JSON, COLLECTION, WHERE, Asking, asking, opened
+from holdstill.cli.interrupts import operating
+from holdstill.cli.options import AS_JSON, COLLECTION, WHERE, Asking, asking
 from holdstill.cli.terminal import console, emit, print_indented
-from holdstill.reports import PruneReport, PurgeReport
+
+if TYPE_CHECKING:
+    from holdstill.collection import Collection
+    from holdstill.reports import PruneReport, PurgeReport
+
+_TAGS = 10  # tags that are listed
+
+UNTOUCHED = "nothing was erased"  #: what an interrupt leaves behind
 
 
 @click.command(short_help="Erase old commits, and free their space.")
@@ -22,15 +32,17 @@ from holdstill.reports import PruneReport, PurgeReport
 def prune(collection: Path, keep_last: int | None, before: str | None, caller: Asking, as_json: bool) -> int:
     """Erase what only old commits see, and free its space.
 
-    The newest commit, and those that have a tag, are kept. A pruned commit can no more be searched.
+    The newest commit, and those that have a tag, are kept. A pruned commit can no longer be searched.
     """
-    with opened(collection) as handle:
+    with operating(collection, UNTOUCHED) as handle:
         report = handle.prune(keep_last=keep_last, before=before, **caller)
-    return pruned(report, as_json=as_json)
+        tags = [tag for commit in handle.history(**caller) for tag in commit.tags]
+    show_pruned(report, tags, as_json=as_json)
+    return 0
 
 
-def pruned(report: PruneReport, *, as_json: bool) -> int:
-    """Say what a prune did."""
+def show_pruned(report: PruneReport, tags: Sequence[str] = (), *, as_json: bool) -> None:
+    """Say what was erased with commits, and what tags kept theirs."""
     if as_json:
         emit(
             {
@@ -40,12 +52,23 @@ def pruned(report: PruneReport, *, as_json: bool) -> int:
                 "bytes_after": report.after,
             }
         )
-        return 0
-    commits = "1 commit" if report.commits == 1 else f"{report.commits} commits"
-    versions = "1 version of a document" if report.versions == 1 else f"{report.versions} versions of documents"
-    freed = f"{report.before / 1e6:,.1f} MB before, {report.after / 1e6:,.1f} MB now"
-    print_indented(console(), f"pruned {commits}; erased {versions}; {freed}", 0, hang=2)
-    return 0
+        return
+    page = console()
+    erased = f"pruned {_counted(report.commits, 'commit')}; erased {_counted(report.versions, 'version')} of documents"
+    print_indented(page, erased, 0, hang=2, style="bold")
+    if report.before != report.after:
+        print_indented(page, f"{_megabytes(report.before)} before, {_megabytes(report.after)} now", 0)
+    if tags:
+        more = f", and {len(tags) - _TAGS:,} more" if len(tags) > _TAGS else ""
+        print_indented(page, f"tags keep their commits: {', '.join(tags[:_TAGS])}{more}", 0, hang=2)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB"
 
 
 @click.command(short_help="Erase documents from all of history.")
@@ -61,9 +84,13 @@ def purge(collection: Path, ids: tuple[str, ...], where: str | None, yes: bool, 
     No file of the collection holds their bytes afterwards. Exports, backups and copies are out of its reach. The exit
     code is 2 if one of the ids was never there; the others are purged.
     """
-    if not yes:
-        _confirm(ids, where)
-    with opened(collection) as handle:
+    if not (yes or sys.stdin.isatty()):
+        raise click.UsageError(
+            "purge cannot be undone, and there is no terminal to ask on: say --yes", click.get_current_context()
+        )
+    with operating(collection, UNTOUCHED) as handle:
+        if not yes:
+            _confirm(handle, ids, where, caller)
         report = handle.purge(ids, where=where, **caller)
     if as_json:
         emit(
@@ -80,25 +107,23 @@ def purge(collection: Path, ids: tuple[str, ...], where: str | None, yes: bool, 
     return BAD_INPUT if report.missing else 0
 
 
-def _confirm(ids: tuple[str, ...], where: str | None) -> None:
-    what = ("1 document" if len(ids) == 1 else f"{len(ids)} documents") if where is None else "all that satisfies it"
-    if not sys.stdin.isatty():
-        raise click.UsageError("purge cannot be undone: say --yes", click.get_current_context())
-    click.confirm(f"Erase {what} from all of history? This cannot be undone.", abort=True, err=True)
+def _confirm(handle: Collection, ids: tuple[str, ...], where: str | None, caller: Asking) -> None:
+    """Ask whether it is meant, unless what was said cannot be done or names nothing."""
+    handle.policy(**caller)  # refuses whoever may not write, before anything is counted
+    count = len(set(ids)) if where is None else handle.count(where=where, **caller)
+    question = f"Erase {_counted(count, 'document')} from all of history? This cannot be undone."
+    if count and not (ids and where) and not click.confirm(question, err=True):
+        raise click.ClickException(f"not confirmed: {UNTOUCHED}")
 
 
 def _print(report: PurgeReport) -> None:
     page = console()
-    documents = "1 document" if report.purged == 1 else f"{report.purged} documents"
-    print_indented(page, f"purged {documents} (commit {report.commit})", 0, style="bold")
+    print_indented(page, f"purged {_counted(report.purged, 'document')} (commit {report.commit})", 0, style="bold")
+    if report.snapshots:
+        print_indented(page, f"gone from {_counted(report.snapshots, 'snapshot')}, searched without it now", 0, hang=2)
+    if report.searches:
+        print_indented(page, f"gone from the hits of {report.searches:,} of the recorded searches", 0, hang=2)
     if report.purged:
-        print_indented(
-            page,
-            f"{report.snapshots} snapshots had one, and are searched without it; {report.searches} recorded searches "
-            "had one among their hits",
-            0,
-            hang=2,
-        )
         print_indented(page, "not reached: exports, backups and copies of the collection", 0, hang=2, style="dim")
     if report.missing:
         print_indented(page, "never there: " + ", ".join(map(repr, report.missing)), 0, hang=2)

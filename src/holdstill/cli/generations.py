@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from holdstill.analysis import ANALYSERS
-from holdstill.cli.erasing import pruned
+from holdstill.cli.erasing import UNTOUCHED, show_pruned
+from holdstill.cli.interrupts import operating
 from holdstill.cli.options import AS_JSON, COLLECTION, Asking, EmbedderChoice, asking, choosing_embedder, opened
-from holdstill.cli.terminal import console, emit, print_indented, print_table, progress
+from holdstill.cli.terminal import console, emit, print_indented, progress
 
 if TYPE_CHECKING:
     from holdstill.reports import GenerationInfo, RebuildReport
 
-_NUMBER = click.argument("number", type=int)
+_KEPT = "what was built is kept, and the same command carries it on; nothing else was changed"
+_NUMBER = click.argument("number", metavar="N", type=int)
 
 
 @click.command(short_help="Build the index anew, beside the one in use.")
@@ -30,9 +33,10 @@ def rebuild(collection: Path, choice: EmbedderChoice, analyser: str | None, call
     The embedder and the analyser stay as they are unless said otherwise. A rebuild that is cut off has changed nothing:
     the same command carries it on from where it was.
     """
-    with opened(collection) as handle, progress() as bars:
+    with operating(collection, _KEPT) as handle, progress() as bars:
         report = handle.rebuild(embedder=choice.embedder, analyser=analyser, progress=bars, **caller)
-    return _switched(report, as_json=as_json)
+    _show_switch(report, as_json=as_json)
+    return 0
 
 
 @click.command(short_help="List the generations.")
@@ -40,22 +44,32 @@ def rebuild(collection: Path, choice: EmbedderChoice, analyser: str | None, call
 @asking
 @AS_JSON
 def generations(collection: Path, caller: Asking, as_json: bool) -> int:
-    """List the generations: what each is made with, and which one is active."""
+    """List the generations: what each was built with, what it holds, and which one is active."""
     with opened(collection) as handle:
         listed = handle.generations(**caller)
     if as_json:
         emit({"generations": [each.as_dict() for each in listed]})
         return 0
-    columns = ("generation", "", "analyser", "embedder", "passages", "commits", "MB")
-    print_table(console(), columns, [_row(each) for each in listed])
+    page = console()
+    for each in listed:
+        print_indented(page, _built_with(each), 0, hang=2, style="bold" if each.active else "")
+        print_indented(page, "; ".join(_holds(each)), 2, hang=2, style="dim")
     return 0
 
 
-def _row(each: GenerationInfo) -> tuple[str, ...]:
-    state = "active" if each.active else "" if each.complete else "unfinished"
-    lacks = f"{state} lacks {each.missing}".strip() if each.missing else state
-    size = f"{each.bytes / 1e6:,.1f}"
-    return str(each.generation), lacks, each.analyser, each.embedder, str(each.passages), str(each.commits), size
+def _built_with(each: GenerationInfo) -> str:
+    state = " (active)" if each.active else "" if each.complete else " (unfinished)"
+    dimensions = "" if each.dimensions is None else f", {each.dimensions} dimensions"
+    return f"generation {each.generation}{state}: analyser {each.analyser}; embedder {each.embedder}{dimensions}"
+
+
+def _holds(each: GenerationInfo) -> Iterator[str]:
+    yield f"{each.passages:,} passages"
+    if each.missing:
+        yield f"lacks {each.missing:,} of the documents"
+    if each.complete:
+        yield "1 commit" if each.commits == 1 else f"{each.commits:,} commits"
+    yield f"index {each.bytes / 1e6:,.1f} MB"
 
 
 @click.command(short_help="Switch back to a generation.")
@@ -64,10 +78,11 @@ def _row(each: GenerationInfo) -> tuple[str, ...]:
 @asking
 @AS_JSON
 def activate(collection: Path, number: int, caller: Asking, as_json: bool) -> int:
-    """Make a generation the active one again; documents that it lacks are built into it first."""
-    with opened(collection) as handle, progress() as bars:
+    """Make generation N the active one again; documents that it lacks are built into it first."""
+    with operating(collection, _KEPT) as handle, progress() as bars:
         report = handle.activate(number, progress=bars, **caller)
-    return _switched(report, as_json=as_json)
+    _show_switch(report, as_json=as_json)
+    return 0
 
 
 @click.command(short_help="Erase a generation.")
@@ -76,13 +91,14 @@ def activate(collection: Path, number: int, caller: Asking, as_json: bool) -> in
 @asking
 @AS_JSON
 def drop_generation(collection: Path, number: int, caller: Asking, as_json: bool) -> int:
-    """Erase a generation that is not the active one, and free its space; its commits are pruned."""
-    with opened(collection) as handle:
+    """Erase generation N, which is not the active one, and free its space; its commits are pruned."""
+    with operating(collection, UNTOUCHED) as handle:
         report = handle.drop_generation(number, **caller)
-    return pruned(report, as_json=as_json)
+    show_pruned(report, as_json=as_json)
+    return 0
 
 
-def _switched(report: RebuildReport, *, as_json: bool) -> int:
+def _show_switch(report: RebuildReport, *, as_json: bool) -> None:
     if as_json:
         emit(
             {
@@ -93,9 +109,8 @@ def _switched(report: RebuildReport, *, as_json: bool) -> int:
                 "resumed": report.resumed,
             }
         )
-        return 0
+        return
     page = console()
     print_indented(page, f"generation {report.generation} is active (commit {report.commit})", 0, style="bold")
-    built = f"built {report.documents} documents, {report.passages} passages"
-    print_indented(page, built + (", carrying on what was cut off" if report.resumed else ""), 0, hang=2)
-    return 0
+    built = f"built {report.documents:,} documents, {report.passages:,} passages"
+    print_indented(page, built + ("; the rest was built before" if report.resumed else ""), 0, hang=2)

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 20  # documents of each kind that `diff` lists
 
-AT_ARGUMENT = "a commit, a tag, or a time with its zone"
-
 
 @click.command(short_help="List the commits.")
 @COLLECTION
@@ -26,31 +24,36 @@ AT_ARGUMENT = "a commit, a tag, or a time with its zone"
 @asking
 @AS_JSON
 def history(collection: Path, limit: int, caller: Asking, as_json: bool) -> int:
-    """List the commits, the newest one first: when, what kind, and how many documents each changed.
+    """List the commits, the newest one first: when, what, and how many documents it added, replaced and removed.
 
-    Every one can be searched with --at, until it is pruned. --json lists them all, the first one first.
+    Each can be searched with --at, until it is pruned. --json lists them all, the first one first.
     """
     with opened(collection) as handle:
         commits = handle.history(**caller)
     if as_json:
         emit({"commits": [commit.as_dict() for commit in commits]})
-        return 0
-    page = console()
-    if not commits:
-        print_indented(page, "no commits yet: nothing was written", 0)
-        return 0
-    columns = ("commit", "when (UTC)", "what", "generation", "added", "replaced", "removed", "")
-    print_table(page, columns, [_row(commit) for commit in reversed(commits[-limit:])])
-    if len(commits) > limit:
-        print_indented(page, f"and {len(commits) - limit} earlier ones; --limit shows more", 0, style="dim")
+    else:
+        _print_history(console(), commits, limit)
     return 0
 
 
+def _print_history(page: Console, commits: list[Commit], limit: int) -> None:
+    if not commits:
+        print_indented(page, "no commits yet: nothing was written", 0)
+        return
+    shown = commits[-limit:][::-1]
+    columns = ("commit", "when (UTC)", "what", "generation", "documents", "")
+    print_table(page, columns, [_row(each) for each in shown], ["dim" if each.pruned else "" for each in shown])
+    if left := len(commits) - len(shown):
+        print_indented(page, f"and {left} earlier; --limit {len(commits)} shows all", 0, style="dim")
+
+
 def _row(commit: Commit) -> tuple[str, ...]:
-    counts = ("" if count == 0 else str(count) for count in (commit.added, commit.replaced, commit.removed))
-    remarks = [*commit.tags, *(["pruned"] if commit.pruned else [])]
+    counts = (("+", commit.added), ("~", commit.replaced), ("-", commit.removed))
+    changes = " ".join(f"{sign}{count}" for sign, count in counts if count)
     when = commit.committed.strftime("%Y-%m-%d %H:%M:%S")
-    return str(commit.commit), when, commit.kind, str(commit.generation), *counts, ", ".join(remarks)
+    remarks = "pruned" if commit.pruned else ", ".join(commit.tags)
+    return str(commit.commit), when, commit.kind, str(commit.generation), changes, remarks
 
 
 @click.command(short_help="Name a commit.")
@@ -84,7 +87,7 @@ def tag(collection: Path, name: str, at: str | None, delete: bool, caller: Askin
 @asking
 @AS_JSON
 def diff(collection: Path, first: str, second: str | None, caller: Asking, as_json: bool) -> int:
-    """Say which documents were added, removed and changed from A to B, the newest commit if not said.
+    """Say which documents were added (+), removed (-) and changed (~) from A to B, the newest commit if not said.
 
     A and B are commits, tags, or times with their zone.
     """
@@ -93,13 +96,13 @@ def diff(collection: Path, first: str, second: str | None, caller: Asking, as_js
     if as_json:
         emit(found.as_dict())
     else:
-        _print(console(), found)
+        _print_diff(console(), found)
     return 0
 
 
-def _print(page: Console, found: Diff) -> None:
+def _print_diff(page: Console, found: Diff) -> None:
     counts = f"{len(found.added)} added, {len(found.removed)} removed, {len(found.changed)} changed"
-    print_indented(page, f"from commit {found.first} to {found.second}: {counts}", 0, style="bold")
+    print_indented(page, f"from commit {found.first} to {found.second}: {counts}", 0, hang=2, style="bold")
     lines = {
         "added": [f"+ {id_}" for id_ in found.added],
         "removed": [f"- {id_}" for id_ in found.removed],
@@ -113,5 +116,6 @@ def _print(page: Console, found: Diff) -> None:
 
 
 def _what(changed: Changed) -> str:
-    parts = [*(["text"] if changed.text else []), *changed.fields, *(["metadata"] if changed.metadata else [])]
-    return ", ".join(parts)
+    fields = f"{'field' if len(changed.fields) == 1 else 'fields'} {', '.join(changed.fields)}"
+    parts = (("text", changed.text), (fields, changed.fields), ("metadata", changed.metadata))
+    return "; ".join(name for name, differs in parts if differs)

@@ -101,13 +101,18 @@ class Intake:
         report = self._into_existing(bars) if self.path.exists() else self._into_new(bars)
         return replace(report, notes=self.reading.notes + report.notes)
 
-    def written(self) -> int | None:
-        """The commit that this add made, as the disk has it, or None."""
+    def left(self) -> str:
+        """What an interrupt of this add left behind, as the disk has it."""
+        commit = self._newest()
+        if commit > self._before:
+            return f"interrupted, but the add was written already: it is commit {commit}"
+        return "interrupted: nothing of this add was written"
+
+    def _newest(self) -> int:
         if not self.path.exists():
-            return None
+            return 0
         with opened(self.path) as collection:
-            commit = collection.info(operator=True).commit
-        return commit if commit > self._before else None
+            return collection.info(operator=True).commit
 
     def _into_existing(self, bars: Progress | None) -> AddReport:
         with opened(self.path, self.making.settled) as collection:

@@ -18,8 +18,9 @@ This page is made from the commands themselves: `python -m holdstill.cli.referen
 | code | meaning |
 |---|---|
 | 0 | an answer, whatever its completeness; what was asked is done |
-| 1 | failure: the collection is busy or damaged, a file cannot be written, the model fails, Ctrl-C |
-| 2 | usage or bad input; from `add`, a row was refused; from `delete` and `update`, an id is not there |
+| 1 | failure: the collection is busy or damaged, a file cannot be written, the model fails, Ctrl-C, a purge that was \
+not confirmed |
+| 2 | usage or bad input; from `add`, a row was refused; from `delete`, `update` and `purge`, an id is not there |
 | 3 | `search --require complete` gave an answer that is neither complete nor exhausted; `replay` found an answer that \
 is another now |
 
@@ -45,9 +46,20 @@ What `--json` prints:
 | `show` | `id`, `title`, `fields`, `metadata`, `passages` (each with `id`, `headings`, `pages`, `text`) |
 | `update` | `updated`, `missing`, `commit` |
 | `delete` | `deleted`, `missing`, `commit` |
+| `history` | `commits` (each with `commit`, `generation`, `kind`, `committed`, `added`, `replaced`, `removed`, \
+`tags`, `pruned`) |
+| `tag` | `tag`, `commit`, `deleted` |
+| `diff` | `first`, `second`, `added`, `removed`, `changed` (each with `id`, `text`, `fields`, `metadata`) |
+| `prune`, `drop-generation` | `commits`, `versions`, `bytes_before`, `bytes_after` |
+| `purge` | `purged`, `missing`, `commit`, `snapshots`, `searches` |
+| `rebuild`, `activate` | `generation`, `commit`, `documents`, `passages`, `resumed` |
+| `generations` | `generations` (each with `generation`, `active`, `complete`, `analyser`, `embedder`, `model`, \
+`dimensions`, `profile`, `made_with`, `passages`, `missing`, `commits`, `bytes`) |
 | `searches` | `searches` (each a record of the log, as in log.md), `damaged` |
 | `replay` | `search_id`, `outcome`, `reason`, `differences` (each with `what`, `position`, `recorded`, `now`); with \
 `--all` `searches`, `outcomes`, `others` |
+| `blame` | `search_id`, `other`, `identical`, `entered`, `left`, `layers` (each with `layer`, `changed`, `moved`, \
+`then`, `now`, `evidence`), `moved`, `sentence` |
 | `schema` | `schema`; with `add-field` also `added` and `commit` |
 | `policy` | `policy`, `version` |
 | `info` | `path`, `format`, `documents`, `passages`, `commit`, `generation`, `analyser`, `embedder`, `model`, \

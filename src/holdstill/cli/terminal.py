@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -98,15 +99,17 @@ def print_hanging(console: Console, line: Text, indent: int, *, hang: int) -> No
         margin = Text(" " * (indent + hang))
 
 
-def print_table(console: Console, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table without lines; cells in neutral form."""
+def print_table(
+    console: Console, columns: Sequence[str], rows: Sequence[Sequence[str]], styles: Sequence[str] = ()
+) -> None:
+    """A table without lines; cells in neutral form. `styles` are those of the rows, where some have any."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for column in columns:
         table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(styled(cell) for cell in row))
+    for row, style in zip_longest(rows, styles, fillvalue=""):
+        table.add_row(*(styled(cell) for cell in row), style=style)
     console.print(table)
 
 
