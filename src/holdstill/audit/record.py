@@ -72,7 +72,7 @@ def record_of(
         "operator": operator,
         "permission": _spelled(asked.permission),
         "seen_at": seen_at,
-        "snapshot": dict(result.snapshot),
+        "snapshot": {name: result.snapshot[name] for name in ("generation", "commit")},
         "k": query.k,
         "offset": query.offset,
         "by": query.by,
