@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -144,13 +144,21 @@ def _fetch(snapshot: Snapshot, asked: Asked, rows: Rows) -> list[StoredDocument]
     """
     documents = snapshot.fetch(rows)
     barriers = [part for each in (asked.permission, asked.where) if each is not None for part in fields_only(each)]
-    for document in documents:
-        if not all(evaluate(barrier, document.fields) is True for barrier in barriers):
-            raise InvariantViolated(
-                "a hit does not satisfy the predicates it was selected by; nothing is returned",
-                hint="This is a bug in holdstill: please report it with the versions from `holdstill doctor`",
-            )
+    holds = all(evaluate(barrier, document.fields) is True for document in documents for barrier in barriers)
+    if not holds or not _may_be_seen(snapshot, asked, documents):
+        raise InvariantViolated(
+            "a hit does not satisfy the predicates it was selected by; nothing is returned",
+            hint="This is a bug in holdstill: please report it with the versions from `holdstill doctor`",
+        )
     return documents
+
+
+def _may_be_seen(snapshot: Snapshot, asked: Asked, documents: Sequence[StoredDocument]) -> bool:
+    """Whether documents of an earlier commit are there, and permitted, by what is known of them since."""
+    if asked.permission is None or snapshot.seen_at == snapshot.commit:
+        return True
+    seen = snapshot.seen([document.id for document in documents])
+    return all(each.id in seen and evaluate(asked.permission, seen[each.id]) is True for each in documents)
 
 
 def _described(query: Query, fusion: Fusion, arms: Mapping[str, Arm]) -> dict[str, Any]:

@@ -227,3 +227,19 @@ def test_a_policy_asks_of_fields_that_exist_and_not_of_the_text(make: Any) -> No
         collection.policy(operator=True)
         == holdstill.policy.Policy.parse(POLICY, collection.schema).predicate.canonical()
     )
+
+
+def test_the_last_barrier_knows_what_was_withdrawn_since(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were a store to select a document of an earlier commit that may not be seen today, nothing would be returned."""
+    collection = make(schema={"tenant": "str"})
+    collection.add([Document("a", "shared", fields={"tenant": "x"})])
+    collection.set_policy("tenant = principal.tenant")
+    who = {"id": "ana", "attributes": {"tenant": "x"}}
+    assert len(collection.search("shared", at=1, principal=who)) == 1
+    collection.update(["a"], fields={"tenant": "y"}, operator=True)
+    assert len(collection.search("shared", at=1, principal=who)) == 0
+    snapshot = collection._store.snapshot(1)
+    everything_selected = snapshot.select(None)
+    monkeypatch.setattr(type(snapshot), "select", lambda *_: everything_selected)
+    with pytest.raises(holdstill.InvariantViolated):
+        collection.search("shared", at=1, principal=who)
