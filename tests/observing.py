@@ -28,7 +28,7 @@ def everything(
 def _answer(collection: Collection, principal: Mapping[str, Any], question: Question) -> Any:
     def ask() -> Any:
         answer = collection.search(**question.arguments(), principal=principal).as_dict()
-        return answer | {"snapshot": {"generation": answer["snapshot"]["generation"]}}
+        return answer | {"snapshot": {"generation": answer["snapshot"]["generation"]}, "search_id": None}
 
     return _attempt(ask)
 
