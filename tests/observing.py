@@ -7,7 +7,12 @@ from dataclasses import asdict
 from typing import Any
 
 from engine_oracle import Question
-from holdstill import Collection, HoldstillError
+from holdstill import Collection, HoldstillError, Result
+
+
+def said(result: Result) -> dict[str, Any]:
+    """All that an answer says but for its id in the search log, which no two searches share."""
+    return result.as_dict() | {"search_id": None}
 
 
 def everything(

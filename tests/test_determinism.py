@@ -39,7 +39,8 @@ with hs.create(sys.argv[2], schema=given["schema"], analyser="english", embedder
 _ASK = """
 def ask(collection, questions):
     import hashlib, json
-    answers = [collection.search(**question).as_dict() for question in questions]
+    from observing import said
+    answers = [said(collection.search(**question)) for question in questions]
     for answer in answers:
         del answer["snapshot"]
     return hashlib.sha256(json.dumps(answers).encode()).hexdigest()
@@ -159,6 +160,7 @@ def test_fifty_searches_of_one_handle_are_one_answer(tmp_path: Path) -> None:
 
 _MODEL = """
 import json, sys
+sys.path.insert(0, sys.argv[1])
 import holdstill as hs
 given = json.loads(sys.stdin.read())
 with hs.create(sys.argv[2]) as collection:

@@ -25,6 +25,7 @@ import holdstill as hs
 from fakes import Hashed, whole_answer
 from histories import History, budget, histories
 from holdstill.stores.duckdb import copying
+from observing import said
 
 MEMBERS = ("manifest.json", "documents.jsonl", "passages.jsonl", "vectors.bin")
 Files = dict[str, bytes]
@@ -84,7 +85,7 @@ def small_batches() -> Iterator[None]:
 
 
 def stated(collection: hs.Collection, history: History, at: int | None, **asking: Any) -> list[dict[str, Any]]:
-    answers = [collection.search(**each.arguments(), at=at, **asking).as_dict() for each in history.questions]
+    answers = [said(collection.search(**each.arguments(), at=at, **asking)) for each in history.questions]
     return [{key: value for key, value in answer.items() if key not in ("snapshot", "versions")} for answer in answers]
 
 
@@ -389,8 +390,8 @@ def test_a_newer_format_is_refused(export: bytes, refused: Callable[..., hs.Hold
 def test_words_that_are_read_otherwise_are_refused(export: bytes, refused: Callable[..., hs.HoldstillError]) -> None:
     files = unpacked(export)
     about = json.loads(files["manifest.json"])["generation"] | {"analysis": "simple-0"}
-    error = refused(sealed(files, generation=about), hs.InvalidInput)
-    assert (error.field, error.expected) == ("analyser", "simple-1")
+    error = refused(sealed(files, generation=about), hs.AnalyserMismatch)
+    assert (error.field, error.expected) == ("analyser", "simple-0")
 
 
 @pytest.mark.parametrize(
@@ -404,7 +405,7 @@ def test_words_that_are_read_otherwise_are_refused(export: bytes, refused: Calla
         ({"policy": "no such field = 1"}, "manifest.json cannot be read"),
         ({"schema": [{"name": "n", "type": "int"}]}, "the fields are not those of the schema"),
         ({"schema": [{"name": "n", "type": "thing"}]}, "unknown type"),
-        ({"generation": {}}, "analysis"),
+        ({"generation": {}}, "made_with"),
         ({"members": {}}, "the members are"),
         ({"format": 0}, "no export"),
     ],

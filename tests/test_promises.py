@@ -22,7 +22,7 @@ from engine_oracle import Engine, Question
 from histories import budget
 from holdstill import Collection, Completeness, Document, Passage, Settings, f
 from holdstill.stores.base import FORMAT
-from observing import everything
+from observing import everything, said
 
 SCHEMA = holdstill.Schema.of({"tenant": "str", "acl": "str[]", "n": "int"})
 ANA = {"id": "ana", "groups": ["staff"], "attributes": {"tenant": "acme"}}
@@ -152,7 +152,7 @@ with holdstill.open(sys.argv[1]) as collection:
 
 def digest_of(results: list[holdstill.Result]) -> str:
     """One digest of whole answers, commits left out."""
-    answers = [result.as_dict() | {"snapshot": None} for result in results]
+    answers = [said(result) | {"snapshot": None} for result in results]
     return hashlib.sha256(json.dumps(answers, sort_keys=True).encode()).hexdigest()
 
 

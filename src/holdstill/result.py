@@ -134,7 +134,7 @@ class Result:
     unknown: Mapping[str, int]
     notes: tuple[str, ...]
     versions: Mapping[str, Any]
-    search_id: str | None = None
+    search_id: str | None = field(default=None, compare=False)  #: its place in the search log, no part of the answer
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:

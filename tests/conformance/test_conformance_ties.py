@@ -10,6 +10,7 @@ import pytest
 
 import holdstill
 from holdstill import Document, Passage, Result, Settings
+from observing import said
 
 
 def ids(result: Result) -> list[str]:
@@ -21,9 +22,7 @@ def test_two_hundred_equal_passages_never_change_places(make: Any) -> None:
     names = [f"{i:03d}" for i in range(200)]
     collection.add([Document(name, "same words", vector=[1, 2]) for name in reversed(names)])
     for asked in ({"text": "same"}, {"text": "same", "by": "document"}, {"text": None}):
-        answers = {
-            json.dumps(collection.search(vector=[1.0, 0.0], k=37, offset=11, **asked).as_dict()) for _ in range(50)
-        }
+        answers = {json.dumps(said(collection.search(vector=[1.0, 0.0], k=37, offset=11, **asked))) for _ in range(50)}
         assert len(answers) == 1
         result = collection.search(vector=[1.0, 0.0], k=37, offset=11, **asked)
         assert ids(result) == names[11:48]

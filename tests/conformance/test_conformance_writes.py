@@ -9,6 +9,7 @@ import pytest
 import holdstill
 import strategies
 from holdstill import Collection, Document, Passage
+from observing import said
 
 
 def seen(collection: Collection, text: str = "red", **asked: Any) -> list[tuple[str, int, dict[str, int | None]]]:
@@ -24,7 +25,7 @@ def test_a_search_sees_every_write_with_the_scores_of_a_fresh_build(make: Any) -
         fresh.add(live.values())
         for text in ("red", "blue", "green fish"):
             for asked in ({"arms": ["lexical"]}, {"vector": [1.0, 2.0]}, {"arms": ["lexical"], "where": "n = 1"}):
-                now, then = (each.search(text, **asked, k=100).as_dict() for each in (collection, fresh))
+                now, then = (said(each.search(text, **asked, k=100)) for each in (collection, fresh))
                 assert now.pop("snapshot") == {"generation": 1, "commit": commits, "seen_at": commits}
                 assert then.pop("snapshot") is not None
                 assert now == then
