@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, time
 
 from holdstill.errors import InvalidInput, InvalidQuery, SnapshotNotFound
@@ -57,7 +58,7 @@ def moment(name: str, value: object, *, days: bool = False) -> datetime:
     """A time, UTC; where `days` are allowed, a date is its first moment.
 
     Raises:
-        holdstill.InvalidQuery: it is none, or has no zone.
+        holdstill.InvalidQuery: it is none, has no zone, or is in no year from 1 to 9999.
     """
     given = value
     if isinstance(given, str):
@@ -69,8 +70,9 @@ def moment(name: str, value: object, *, days: bool = False) -> datetime:
             given = None
     if isinstance(given, date) and not isinstance(given, datetime) and days:
         given = datetime.combine(given, time(), UTC)
-    if isinstance(given, datetime) and given.tzinfo is not None:
-        return given.astimezone(UTC)
+    if isinstance(given, datetime) and given.utcoffset() is not None:
+        with suppress(OverflowError):
+            return given.astimezone(UTC)
     expected = f"{_TIME}, or a date" if days else f"a commit, a tag, or {_TIME}"
     raise InvalidQuery(f"{name} is no time", field=name, expected=expected, got=value)
 
