@@ -35,6 +35,8 @@ COMMANDS = [
     "generations",
     "activate",
     "drop-generation",
+    "searches",
+    "replay",
     "blame",
     "export",
     "import",
