@@ -75,6 +75,8 @@ class _Built:
         (state,) = (each for each in self._store.generations() if each.generation.number == self._number)
         batch = _BATCH if state.generation.dense else _BATCH_OF_WORDS
         done = 0
+        if self._progress is not None and state.missing:
+            self._progress("rebuilding", 0, state.missing)
         while given := self._store.unbuilt(self._number, batch):
             built = self._build(state.generation, given)
             self._store.extend(self._number, built)
@@ -89,7 +91,7 @@ class _Built:
         if generation.brought and embedding() is None:
             _require_vectors(generation, given)
         sources = [Source(_document(each), _vectors(each)) for each in given]
-        made = passages(self._store.snapshot(), generation, sources, embedding, None)
+        made = passages(self._store.snapshot(), generation, sources, embedding, self._progress)
         return [Rebuilt(each.content, each.title, parts) for each, parts in zip(given, made, strict=True)]
 
 

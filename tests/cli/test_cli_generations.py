@@ -7,6 +7,7 @@ import signal
 
 import pytest
 
+import holdstill as hs
 from holdstill.analysis import analyser
 from holdstill.stores.duckdb.store import DuckDBStore
 
@@ -132,7 +133,7 @@ def test_a_rebuild_that_is_interrupted_is_carried_on(run, ask, fault, people, mo
     assert shown[1].startswith("  3 passages; lacks 1 of the documents; index ")
     assert run("rebuild", people, "--analyser", "english").stdout.splitlines() == [
         "generation 2 is active (commit 2)",
-        "built 1 documents, 1 passages; the rest was built before",
+        "built 1 document, 1 passage; the rest was built before",
     ]
     assert hits(ask, people, "developing") == ["bo"]
 
@@ -141,3 +142,11 @@ def test_a_pipe_sees_no_progress(run, people):
     done = run("rebuild", people, "--analyser", "english")
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
+
+
+def test_progress_is_told_from_the_first_moment(people):
+    told = []
+    with hs.open(people) as collection:
+        collection.rebuild(progress=lambda *what: told.append(what))
+    assert [each for each in told if each[0] == "rebuilding"] == [("rebuilding", 0, 4), ("rebuilding", 4, 4)]
+    assert told[0] == ("rebuilding", 0, 4)

@@ -12,7 +12,7 @@ import click
 from holdstill.cli.failures import BAD_INPUT
 from holdstill.cli.interrupts import operating
 from holdstill.cli.options import AS_JSON, COLLECTION, WHERE, Asking, asking
-from holdstill.cli.terminal import console, emit, print_indented
+from holdstill.cli.terminal import console, counted, emit, print_indented
 
 if TYPE_CHECKING:
     from holdstill.collection import Collection
@@ -54,17 +54,13 @@ def show_pruned(report: PruneReport, tags: Sequence[str] = (), *, as_json: bool)
         )
         return
     page = console()
-    erased = f"pruned {_counted(report.commits, 'commit')}; erased {_counted(report.versions, 'version')} of documents"
+    erased = f"pruned {counted(report.commits, 'commit')}; erased {counted(report.versions, 'version')} of documents"
     print_indented(page, erased, 0, hang=2, style="bold")
     if report.before != report.after:
         print_indented(page, f"{_megabytes(report.before)} before, {_megabytes(report.after)} now", 0)
     if tags:
         more = f", and {len(tags) - _TAGS:,} more" if len(tags) > _TAGS else ""
         print_indented(page, f"tags keep their commits: {', '.join(tags[:_TAGS])}{more}", 0, hang=2)
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _megabytes(size: int) -> str:
@@ -111,16 +107,16 @@ def _confirm(handle: Collection, ids: tuple[str, ...], where: str | None, caller
     """Ask whether it is meant, unless what was said cannot be done or names nothing."""
     handle.policy(**caller)  # refuses whoever may not write, before anything is counted
     count = len(set(ids)) if where is None else handle.count(where=where, **caller)
-    question = f"Erase {_counted(count, 'document')} from all of history? This cannot be undone."
+    question = f"Erase {counted(count, 'document')} from all of history? This cannot be undone."
     if count and not (ids and where) and not click.confirm(question, err=True):
         raise click.ClickException(f"not confirmed: {UNTOUCHED}")
 
 
 def _print(report: PurgeReport) -> None:
     page = console()
-    print_indented(page, f"purged {_counted(report.purged, 'document')} (commit {report.commit})", 0, style="bold")
+    print_indented(page, f"purged {counted(report.purged, 'document')} (commit {report.commit})", 0, style="bold")
     if report.snapshots:
-        print_indented(page, f"gone from {_counted(report.snapshots, 'snapshot')}, searched without it now", 0, hang=2)
+        print_indented(page, f"gone from {counted(report.snapshots, 'snapshot')}, searched without it now", 0, hang=2)
     if report.searches:
         print_indented(page, f"gone from the hits of {report.searches:,} of the recorded searches", 0, hang=2)
     if report.purged:

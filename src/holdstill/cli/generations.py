@@ -12,7 +12,7 @@ from holdstill.analysis import ANALYSERS
 from holdstill.cli.erasing import UNTOUCHED, show_pruned
 from holdstill.cli.interrupts import operating
 from holdstill.cli.options import AS_JSON, COLLECTION, Asking, EmbedderChoice, asking, choosing_embedder, opened
-from holdstill.cli.terminal import console, emit, print_indented, progress
+from holdstill.cli.terminal import console, counted, emit, print_indented, progress
 
 if TYPE_CHECKING:
     from holdstill.reports import GenerationInfo, RebuildReport
@@ -64,11 +64,11 @@ def _built_with(each: GenerationInfo) -> str:
 
 
 def _holds(each: GenerationInfo) -> Iterator[str]:
-    yield f"{each.passages:,} passages"
+    yield counted(each.passages, "passage")
     if each.missing:
         yield f"lacks {each.missing:,} of the documents"
     if each.complete:
-        yield "1 commit" if each.commits == 1 else f"{each.commits:,} commits"
+        yield counted(each.commits, "commit")
     yield f"index {each.bytes / 1e6:,.1f} MB"
 
 
@@ -112,5 +112,5 @@ def _show_switch(report: RebuildReport, *, as_json: bool) -> None:
         return
     page = console()
     print_indented(page, f"generation {report.generation} is active (commit {report.commit})", 0, style="bold")
-    built = f"built {report.documents:,} documents, {report.passages:,} passages"
+    built = f"built {counted(report.documents, 'document')}, {counted(report.passages, 'passage')}"
     print_indented(page, built + ("; the rest was built before" if report.resumed else ""), 0, hang=2)

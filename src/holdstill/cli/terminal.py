@@ -42,6 +42,11 @@ def shortened(text: str, width: int) -> str:
     return neutral(cut)
 
 
+def counted(count: int, what: str) -> str:
+    """A number of things, each of which is called `what`."""
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
 def _written_out(match: re.Match[str]) -> str:
     character: str = match[0]
     return character.encode("unicode_escape").decode("ascii")
