@@ -145,7 +145,7 @@ def _fetch(snapshot: Snapshot, asked: Asked, rows: Rows) -> list[StoredDocument]
     documents = snapshot.fetch(rows)
     barriers = [part for each in (asked.permission, asked.where) if each is not None for part in fields_only(each)]
     holds = all(evaluate(barrier, document.fields) is True for document in documents for barrier in barriers)
-    if not holds or not _may_be_seen(snapshot, asked, documents):
+    if not holds or not _may_be_seen(snapshot, asked, rows, documents):
         raise InvariantViolated(
             "a hit does not satisfy the predicates it was selected by; nothing is returned",
             hint="This is a bug in holdstill: please report it with the versions from `holdstill doctor`",
@@ -153,12 +153,12 @@ def _fetch(snapshot: Snapshot, asked: Asked, rows: Rows) -> list[StoredDocument]
     return documents
 
 
-def _may_be_seen(snapshot: Snapshot, asked: Asked, documents: Sequence[StoredDocument]) -> bool:
-    """Whether documents of an earlier commit are there, and permitted, by what is known of them since."""
+def _may_be_seen(snapshot: Snapshot, asked: Asked, rows: Rows, documents: Sequence[StoredDocument]) -> bool:
+    """Whether the documents of an earlier commit are there today too, and permitted by their fields of today."""
     if asked.permission is None or snapshot.seen_at == snapshot.commit:
         return True
-    seen = snapshot.seen([document.id for document in documents])
-    return all(each.id in seen and evaluate(asked.permission, seen[each.id]) is True for each in documents)
+    fields = snapshot.seen(rows, [document.id for document in documents])
+    return all(seen is not None and evaluate(asked.permission, seen) is True for seen in fields)
 
 
 def _described(query: Query, fusion: Fusion, arms: Mapping[str, Arm]) -> dict[str, Any]:

@@ -368,8 +368,8 @@ class Snapshot(Protocol):
         What is in memory at any time is a few thousand passages, or one document.
         """
 
-    def seen(self, ids: Sequence[str]) -> dict[str, Mapping[str, Any]]:
-        """The fields at `seen_at` of those of the documents that are live then."""
+    def seen(self, rows: Rows, ids: Sequence[str]) -> list[Mapping[str, Any] | None]:
+        """The fields at `seen_at` of each row's document, whose id is given; None where it is not there then."""
 
     def existing(self, ids: Sequence[str]) -> dict[str, Existing]:
         """Those of the ids that are live."""

@@ -88,6 +88,30 @@ class Lookup:
         places[self.index.places(found["content"])] = found["place"]
         return places
 
+    @cached_property
+    def later_places(self) -> Rows:
+        """The row id, at `seen_at`, of the document that each content is of; -1 where it is not there; as `places`."""
+        found = self.connection.arrays(
+            f"SELECT d.content, n.place FROM documents d JOIN (SELECT d.id, d.rowid AS place FROM documents d "
+            f"WHERE {LIVE}) n ON n.id = d.id WHERE {LIVE}",
+            [self.seen_at, self.seen_at, self.commit, self.commit],
+        )
+        places = np.full(len(self.index.numbers), -1, dtype=np.int64)
+        places[self.index.places(found["content"])] = found["place"]
+        return places
+
+    def later(self, selected: Sequence[str], ids: Sequence[str], contents: Rows) -> dict[str, tuple[Any, ...]]:
+        """Columns of documents `d` at `seen_at`, by id: of those that are there then."""
+        select = f"SELECT {', '.join(['d.id', *selected])} FROM documents d WHERE {LIVE} AND d."
+        live = [self.seen_at, self.seen_at]
+        places = self.later_places[contents].tolist()
+        rows = self.connection.rows(f"{select}rowid IN (SELECT unnest(?::BIGINT[]))", [*live, places])
+        found = {row[0]: row[1:] for row in rows}
+        if not found.keys() >= set(ids):
+            rows = self.connection.rows(f"{select}id IN (SELECT unnest(?::VARCHAR[]))", [*live, list(ids)])
+            found = {row[0]: row[1:] for row in rows}
+        return found
+
     def documents(self, selected: Sequence[str], contents: Rows) -> dict[int, tuple[Any, ...]]:
         """Columns of the live documents `d` of these contents, by content."""
         numbers = dict(zip(self.index.numbers[contents].tolist(), contents.tolist(), strict=True))

@@ -30,7 +30,7 @@ from holdstill.stores.base import (
 from holdstill.stores.duckdb import copying
 from holdstill.stores.duckdb.connection import Connection
 from holdstill.stores.duckdb.index import Index
-from holdstill.stores.duckdb.lookup import LIVE, Lookup
+from holdstill.stores.duckdb.lookup import Lookup
 from holdstill.stores.duckdb.rows import from_column
 from holdstill.stores.duckdb.selecting import Selector
 
@@ -129,15 +129,11 @@ class DuckDBSnapshot:
         parts = self.fetch(np.arange(*self.index.starts[content : content + 2]))
         return replace(parts[0], passages=tuple(passage for part in parts for passage in part.passages))
 
-    def seen(self, ids: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+    def seen(self, rows: Rows, ids: Sequence[str]) -> list[Mapping[str, Any] | None]:
         """See `holdstill.stores.base.Snapshot.seen`."""
         columns = self._lookup.columns
-        rows = self.connection.rows(
-            f"SELECT {', '.join(['d.id', *columns.values()])} FROM documents d "
-            f"WHERE {LIVE} AND d.id IN (SELECT unnest(?::VARCHAR[]))",
-            [self.seen_at, self.seen_at, list(ids)],
-        )
-        return {id_: dict(zip(columns, map(from_column, values), strict=True)) for id_, *values in rows}
+        found = self._lookup.later(list(columns.values()), ids, self.index.contents[rows])
+        return [dict(zip(columns, map(from_column, found[id_]), strict=True)) if id_ in found else None for id_ in ids]
 
     # -- for writing -----------------------------------------------------------------------------
 
