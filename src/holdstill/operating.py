@@ -140,16 +140,16 @@ class Operated(Handle):
             found = store.stored(sought)
             missing = tuple(id_ for id_ in sought if id_ not in set(found))
             erased = store.purge(found) if found else None
-            searches = self._forget_searches(sought)
+            searches = self._forget_searches(found, missing)
             if erased is None:
                 return PurgeReport(0, missing, snapshot.commit, 0, searches)
             forget(erased.sources)
             return PurgeReport(len(found), missing, erased.commit, erased.commits, searches)
 
-    def _forget_searches(self, ids: Sequence[str]) -> int:
-        """Take documents out of the search log; also those purged earlier, when that did not succeed."""
+    def _forget_searches(self, found: Sequence[str], missing: Sequence[str]) -> int:
+        """Take documents out of the search log; also hits of those purged earlier, when that did not succeed."""
         try:
-            return self._log.redact(ids)
+            return self._log.redact({*found, *self._log.hit(missing)})
         except OSError as error:
             raise NotWritable(
                 f"the documents are purged, but the search log cannot be rewritten: {error.strerror}",

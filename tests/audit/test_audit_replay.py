@@ -263,3 +263,156 @@ def test_a_document_added_since_is_not_in_an_old_answer(ruled: hs.Collection) ->
     kept = ruled.search("red", principal=ANA).search_id or ""
     ruled.add([hs.Document("d", "red red", fields={"tenant": "acme"})], operator=True)
     assert ruled.replay(kept, principal=ANA).outcome == "identical"
+
+
+# -- rebuilt, pruned, purged -------------------------------------------------------------------------
+
+
+def test_another_generation_changes_no_old_answer(collection: hs.Collection) -> None:
+    kept = collection.search("red").search_id or ""
+    collection.add([hs.Document("d", "reds")])
+    collection.rebuild(analyser="english")
+    newer = collection.search("red").search_id or ""
+    assert len(collection.search("red")) == 4
+    assert [each.outcome for each in collection.replay_all()] == ["identical"] * 3
+    collection.activate(1)
+    assert collection.replay(newer).outcome == "identical"
+    collection.drop_generation(2)
+    found = collection.replay(newer)
+    assert (found.outcome, found.reason) == ("not replayable", "commit 3 was pruned")
+    assert collection.replay(kept).outcome == "identical"
+
+
+def test_a_pruned_commit(collection: hs.Collection) -> None:
+    kept = collection.search("red").search_id or ""
+    collection.delete(["a"])
+    newer = collection.search("red").search_id or ""
+    collection.prune(keep_last=1)
+    assert collection.replay(kept) == hs.Replay(kept, "not replayable", "commit 1 was pruned")
+    assert collection.replay(newer).outcome == "identical"
+
+
+def test_the_commit_that_was_the_newest_has_to_be_kept_where_a_permission_asks_for_it(ruled: hs.Collection) -> None:
+    ruled.tag("first", operator=True)
+    ruled.add([hs.Document("d", "red d", fields={"tenant": "acme"})], operator=True)
+    principals = ruled.search("red", at=1, principal=ANA).search_id or ""
+    operators = ruled.search("red", at=1, operator=True).search_id or ""
+    ruled.delete(["d"], operator=True)
+    ruled.prune(keep_last=1, operator=True)
+    assert ruled.replay(principals, operator=True) == hs.Replay(principals, "not replayable", "commit 2 was pruned")
+    assert ruled.replay(operators, operator=True).outcome == "identical"
+    assert ruled.replay(principals, principal=ANA).outcome == "identical"
+
+
+def test_a_purge_is_said_to_the_operator_alone(ruled: hs.Collection) -> None:
+    ruled.update(["c"], fields={"tenant": "globex"}, operator=True)
+    kept = ruled.search("red", principal=ANA).search_id or ""
+    about = ruled.search("red b", principal=ANA).search_id or ""
+    assert ruled.purge("b", operator=True).searches == 2
+    for search_id in (kept, about):
+        found = ruled.replay(search_id, operator=True)
+        assert found.outcome == "not replayable"
+        assert found.reason == "a document that was there at commit 2 was purged since"
+        assert "purge" not in str(ruled.replay(search_id, principal=ANA).as_dict())
+    assert ruled.replay(kept, principal=ANA).outcome == "permission changed"
+
+
+def test_the_purge_of_what_a_principal_never_saw_changes_nothing_to_it(ruled: hs.Collection) -> None:
+    ruled.update(["c"], fields={"tenant": "globex"}, operator=True)
+    kept = ruled.search("red", principal=ANA).search_id or ""
+    ruled.purge("c", operator=True)
+    assert ruled.replay(kept, principal=ANA).outcome == "identical"
+    assert ruled.replay(kept, operator=True).outcome == "not replayable"
+
+
+def test_a_purge_that_could_not_rewrite_the_log_can_be_made_again(
+    collection: hs.Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collection.search("red")
+
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(collection._log, "redact", full)
+    with pytest.raises(hs.NotWritable, match="No space left on device"):
+        collection.purge("b")
+    monkeypatch.undo()
+    assert collection.purge("e").searches == 0  # never there, and in what was asked
+    assert all(each.kept for each in collection.searches())
+    again = collection.purge("b")
+    assert (again.purged, again.searches) == (0, 1)
+    assert '"b"' not in (collection.path / FILE).read_text()
+
+
+_IDS = st.sampled_from("wxyz")  # in no question: a purge drops what was asked if an id occurs in it
+_TENANTS = st.sampled_from(("acme", "globex"))
+_STEPS = st.one_of(
+    st.tuples(st.just("add"), _IDS, st.sampled_from(("red", "red runs", "running", "blue")), _TENANTS),
+    st.tuples(st.just("update"), _IDS, _TENANTS),
+    st.tuples(st.just("delete"), _IDS),
+    st.tuples(st.just("rebuild"), st.sampled_from(("simple", "english"))),
+    st.tuples(st.just("activate"), st.integers(1, 3)),
+    st.tuples(st.just("drop"), st.integers(1, 3)),
+    st.tuples(st.just("prune"), st.integers(1, 3)),
+    st.tuples(st.just("purge"), _IDS),
+    st.tuples(st.just("policy"), st.sampled_from(("tenant = principal.tenant", "true", "false"))),
+)
+
+
+def _take(collection: hs.Collection, step: tuple[Any, ...]) -> None:
+    match step:
+        case "add", id_, text, tenant:
+            collection.add([hs.Document(id_, text, fields={"tenant": tenant})], operator=True)
+        case "update", id_, tenant:
+            collection.update([id_], fields={"tenant": tenant}, operator=True)
+        case "delete", id_:
+            collection.delete([id_], operator=True)
+        case "rebuild", analyser:
+            collection.rebuild(analyser=analyser, operator=True)
+        case "activate" | "drop", number:
+            call = collection.activate if step[0] == "activate" else collection.drop_generation
+            generations = {each.generation: each.active for each in collection.generations(operator=True)}
+            if generations.get(number) is False:
+                call(number, operator=True)
+        case "prune", kept:
+            collection.prune(keep_last=kept, operator=True)
+        case "purge", id_:
+            collection.purge(id_, operator=True)
+        case "policy", text:
+            collection.set_policy(text, operator=True)
+
+
+@budget(30)
+@given(st.lists(_STEPS, min_size=3, max_size=9))
+def test_an_answer_comes_again_until_its_snapshot_is_gone_or_a_document_in_it_purged(
+    steps: list[tuple[Any, ...]],
+) -> None:
+    with (
+        TemporaryDirectory() as folder,
+        hs.create(Path(folder) / "a.hs", schema={"tenant": "str"}, embedder="none") as collection,
+    ):
+        searched: dict[str, tuple[int, int | None]] = {}  #: the commit, and the newest one then where it mattered
+        seen: dict[int, set[str]] = {}
+        purged: list[tuple[str, int]] = []
+        for step in steps:
+            before = collection.info(operator=True).commit
+            if step[0] == "purge" and any(step[1] in documents for documents in seen.values()):
+                purged.append((step[1], before))
+            _take(collection, step)
+            newest = collection.info(operator=True).commit
+            seen[newest] = {hit.document for hit in collection.search(where="true", k=100, operator=True)}
+            for asking in ({"operator": True}, {"principal": ANA}):
+                found = collection.search("red running", **asking)
+                held = None if asking.get("operator") or collection.policy(operator=True) is None else newest
+                searched[found.search_id or ""] = newest, held
+        pruned = {each.commit for each in collection.history(operator=True) if each.pruned}
+        for each in collection.replay_all(operator=True):
+            if each.search_id not in searched:
+                continue
+            commit, held = searched[each.search_id]
+            if any(id_ in seen[commit] and commit <= before for id_, before in purged):
+                assert (each.outcome, "purged" in str(each.reason)) == ("not replayable", True)
+            elif commit in pruned or held in pruned:
+                assert (each.outcome, "pruned" in str(each.reason)) == ("not replayable", True)
+            else:
+                assert each.outcome == "identical", each

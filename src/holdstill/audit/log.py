@@ -149,6 +149,11 @@ class SearchLog:
 
     # -- erasing ---------------------------------------------------------------------------------
 
+    def hit(self, documents: Collection[str]) -> set[str]:
+        """Those of the documents that some record has among its hits."""
+        named = {hit.get("document") for record in self.records() for hit in record["hits"]} if documents else set()
+        return named & set(documents)
+
     def redact(self, documents: Collection[str]) -> int:
         """Take documents out of every record; returns how many records had one.
 
@@ -158,7 +163,8 @@ class SearchLog:
             OSError: a file cannot be replaced; those before it were.
         """
         with _FILES:
-            return sum(_redact(file, frozenset(documents)) for file in self._files() if file.exists())
+            files = [file for file in self._files() if documents and file.exists()]
+            return sum(_redact(file, frozenset(documents)) for file in files)
 
 
 def _line(record: Record) -> bytes:
