@@ -286,6 +286,13 @@ def test_a_model_that_is_not_at_hand(meanings: hs.Collection) -> None:
         without.blame(before)
 
 
+def test_a_vector_is_never_compared_with_rows_of_another_model(meanings: hs.Collection) -> None:
+    before = meanings.search(vector=vector("onerun")).search_id or ""
+    meanings.rebuild(embedder=Salted("two"))
+    with pytest.raises(hs.EmbedderRequired, match="the question was a vector"):
+        meanings.blame(before)
+
+
 def test_a_commit_on_the_way_that_was_pruned(words: hs.Collection) -> None:
     words.tag("kept")
     before = asked(words)

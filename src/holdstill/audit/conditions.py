@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from holdstill.errors import EmbedderRequired
 from holdstill.fusion import Ranking, fuse
 from holdstill.predicate import Predicate
 from holdstill.query import Query
@@ -107,6 +108,12 @@ def crossed(store: Store, words: Conditions, meanings: Conditions) -> Page:
 def _asked(store: Store, conditions: Conditions) -> tuple[Snapshot, Asked]:
     snapshot = store.snapshot(conditions.commit, conditions.seen_at)
     vector = conditions.vectors.get(snapshot.generation.model or "")
+    if vector is None and conditions.query.vector is not None:  # which is of the model of then
+        raise EmbedderRequired(
+            f"the question was a vector, and none is known of {snapshot.generation.embedder!r}",
+            field="vector",
+            hint="Vectors of two models are never compared",
+        )
     return snapshot, understand(snapshot, conditions.query, lambda: None, conditions.permission, vector=vector)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from holdstill.audit.conditions import Conditions, Page, Row, Vector
+from holdstill.audit.conditions import Conditions, Vector
 from holdstill.audit.log import Records
 from holdstill.frozen import freeze, thaw
 from holdstill.predicate import Predicate, parse
@@ -107,12 +107,6 @@ def conditions_of(search: RecordedSearch, schema: Schema) -> Conditions:
         seen_at=record["seen_at"],
         permission=_predicate(record["permission"], schema),
     )
-
-
-def page_recorded(search: RecordedSearch) -> Page:
-    """Its hits; none of their documents may have been purged."""
-    name = "document" if search.record["by"] == "document" else "id"
-    return tuple(Row(hit[name], hit["rank"], hit["tied"], hit["ranks"], hit["scores"]) for hit in search.record["hits"])
 
 
 def _query(record: Mapping[str, Any], vector: Vector | None) -> Query:
