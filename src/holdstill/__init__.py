@@ -5,7 +5,7 @@ query gives the same bits.
 """
 
 from holdstill._version import __version__
-from holdstill.audit.blame import Blame, Layer
+from holdstill.audit.findings import Blame, Layer
 from holdstill.audit.recorded import RecordedSearch
 from holdstill.audit.replay import Difference, Replay
 from holdstill.collection import Collection

@@ -8,7 +8,8 @@ from hmac import compare_digest
 
 from holdstill._version import __version__
 from holdstill.access import Asking, caller_of, permission
-from holdstill.audit.blame import Blame, Side, blame
+from holdstill.audit.blame import blame
+from holdstill.audit.findings import Blame, Side
 from holdstill.audit.record import pseudonym
 from holdstill.audit.recorded import RecordedSearch, RecordedSearches
 from holdstill.audit.replay import Replay, replay, replay_as

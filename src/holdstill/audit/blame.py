@@ -3,92 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from holdstill.audit.conditions import Conditions, Page, run
+from holdstill.audit.findings import Blame, Layer, LayerName, Side, document_of
 from holdstill.audit.layers import Effect, Path, effect, effects, path, switched
+from holdstill.audit.verdict import sentence
 from holdstill.predicate import Predicate
 from holdstill.query import Settings
 from holdstill.reports import Diff
 from holdstill.stores.base import Generation, Store
-
-LayerName = Literal["corpus", "policy", "analyser", "model", "index", "fusion", "engine", "purge"]
-
-
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """One layer between an answer and what it is made from.
-
-    Attributes:
-        layer: its name.
-        changed: whether it is another now than then.
-        moved: whether it moved the answer when it alone was brought forward; None where that cannot be tried.
-        then, now: what it was, and is.
-        evidence: what was found, a line each.
-    """
-
-    layer: LayerName
-    changed: bool
-    moved: bool | None
-    then: str
-    now: str
-    evidence: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Blame:
-    """Why an answer is different.
-
-    Attributes:
-        search_id: the search of then.
-        other: the search of now, where two were compared.
-        identical: whether the two answers are one.
-        entered: hits of now that the answer of then had not.
-        left: hits of then that the answer of now has not.
-        layers: every layer, in the order in which a search goes through them.
-        sentence: what moved the answer, in one sentence.
-    """
-
-    search_id: str
-    other: str | None
-    identical: bool
-    entered: tuple[str, ...]
-    left: tuple[str, ...]
-    layers: tuple[Layer, ...]
-    sentence: str
-
-    @property
-    def moved(self) -> tuple[LayerName, ...]:
-        """The layers that moved the answer."""
-        return tuple(each.layer for each in self.layers if each.moved)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The finding as the `--json` output shows it."""
-        return asdict(self) | {"moved": list(self.moved)}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Side:
-    """One of the two answers.
-
-    Attributes:
-        conditions: what its search depends on.
-        page: its hits.
-        engine: the version of holdstill that made it.
-        policy: the version of the policy in force.
-        generation: the generation of its snapshot.
-        permission_known: False where the permission is another one now, and it is not known what it says.
-    """
-
-    conditions: Conditions
-    page: Page
-    engine: str
-    policy: int | None
-    generation: Generation
-    permission_known: bool = True
 
 
 def blame(store: Store, search_id: str, then: Side, now: Side, other: str | None = None) -> Blame:
@@ -117,7 +43,7 @@ def blame(store: Store, search_id: str, then: Side, now: Side, other: str | None
         layers=tuple(layers),
         sentence="",
     )
-    return replace(found, sentence=_sentence(found, then, now, differs))
+    return replace(found, sentence=sentence(found, then, now, differs))
 
 
 def _first(store: Store) -> int:
@@ -155,7 +81,7 @@ def _fates(before: Page, after: Page, differs: Diff) -> tuple[str, ...]:
     for word, of, others in (("entered", after, before), ("left", before, after)):
         known = _ids(others)
         moved = [row.id for row in of if row.id not in known]
-        lines += [f"{id_} {word}: {fate.get(_document(id_, fate), 'its document is as it was')}" for id_ in moved]
+        lines += [f"{id_} {word}: {fate.get(document_of(id_, fate), 'its document is as it was')}" for id_ in moved]
     return tuple(lines)
 
 
@@ -163,11 +89,6 @@ def _what(text: bool, fields: Sequence[str], metadata: bool) -> str:
     parts = ["text"] if text else []
     parts += fields
     return ", ".join([*parts, "metadata"] if metadata else parts)
-
-
-def _document(hit: str, known: dict[str, str]) -> str:
-    """The document of a hit, which is the hit itself where documents were ranked."""
-    return hit if hit in known else hit.rpartition("#")[0]
 
 
 def _policy(store: Store, then: Side, now: Side) -> Layer:
@@ -307,89 +228,3 @@ def _or(one: bool | None, other: bool | None) -> bool | None:
 
 def _ids(page: Page) -> dict[str, None]:
     return {row.id: None for row in page}
-
-
-# -- the sentence ------------------------------------------------------------------------------------
-
-_SUBJECT: dict[LayerName, str] = {
-    "corpus": "The corpus",
-    "policy": "The permission",
-    "analyser": "The analyser",
-    "model": "The embedding model",
-    "index": "The splitting into passages",
-    "fusion": "The settings of fusion",
-    "engine": "The engine",
-    "purge": "A purge",
-}
-
-
-def _sentence(found: Blame, then: Side, now: Side, differs: Diff) -> str:
-    """What moved the answer, for a person who has to do something about it."""
-    changed = [each for each in found.layers if each.changed]
-    if found.identical:
-        if not changed:
-            return "Nothing moved: the answer is identical, and so is everything that it is made from."
-        return f"The answer is identical, although {_listed([_lower(each) for each in changed])} changed."
-    moved = [each for each in found.layers if each.moved]
-    untried = [each for each in changed if each.moved is None]
-    if not moved and not untried:
-        names = _listed([_lower(each) for each in changed])
-        return f"No layer moves the answer alone; together they do: {names}." if changed else (
-            "The answer differs, and nothing that it is made from does: please report this."
-        )  # fmt: skip
-    parts = [_clause(each, found, then, now, differs) for each in moved]
-    parts += [f"{_SUBJECT[each.layer]} changed too, and could not be tried alone" for each in untried]
-    return ". ".join(parts) + "."
-
-
-def _clause(layer: Layer, found: Blame, then: Side, now: Side, differs: Diff) -> str:
-    subject = _SUBJECT[layer.layer]
-    alone = sum(bool(each.moved) for each in found.layers) == 1
-    match layer.layer:
-        case "corpus":
-            ends = "; with the old corpus the answer is identical" if alone else ""
-            return f"{subject} moved: {_hits(found, then, now, differs)}{ends}"
-        case "policy":
-            ends = "; with the old one the answer is identical" if alone else ""
-            return f"{subject} moved: {'; '.join(layer.evidence)}{ends}"
-        case "purge":
-            return f"{subject} took documents away that were visible then"
-        case "engine":
-            versions = "is the same version" if layer.then == layer.now else f"went from {layer.then} to {layer.now}"
-            return f"{subject} moved: it {versions}, and does not give the answer of then again"
-        case _:
-            ends = "; with the old one the answer is identical" if alone else ""
-            return f"{subject} moved, from {layer.then} to {layer.now}{ends}"
-
-
-def _hits(found: Blame, then: Side, now: Side, differs: Diff) -> str:
-    """What the change of documents did to the hits."""
-    changed = {each.id for each in differs.changed}
-    known = dict.fromkeys((*differs.added, *differs.removed, *changed), "")
-    entered = [_document(hit, known) for hit in found.entered]
-    left = [_document(hit, known) for hit in found.left]
-    counted = (
-        (len(now.page), "hits", "added after", sum(each in differs.added for each in entered)),
-        (len(now.page), "hits", "changed after", sum(each in changed for each in entered)),
-        (len(then.page), "earlier hits", "removed after", sum(each in differs.removed for each in left)),
-        (len(then.page), "earlier hits", "changed after", sum(each in changed for each in left)),
-    )
-    parts = [
-        f"{count} of the {hits} {which} {'was' if count == 1 else 'were'} {what} that search"
-        for hits, which, what, count in counted
-        if count
-    ]
-    if parts:
-        return ", ".join(parts)
-    if found.entered or found.left:
-        return "none of the hits changed, but documents that they are ranked against"
-    return "the hits are the same, and their ranks or scores are not"
-
-
-def _lower(layer: Layer) -> str:
-    subject = _SUBJECT[layer.layer]
-    return subject[0].lower() + subject[1:]
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from holdstill.audit.blame import Side
 from holdstill.audit.conditions import Conditions, Row, Vector, run
+from holdstill.audit.findings import Side
 from holdstill.audit.recorded import RecordedSearch, conditions_of
 from holdstill.embedding import Embedding
 from holdstill.errors import EmbedderFailed, EmbedderRequired, InvalidQuery, ModelMismatch

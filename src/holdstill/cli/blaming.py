@@ -13,7 +13,7 @@ from holdstill.cli.terminal import console, emit, print_indented
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from holdstill.audit.blame import Blame, Layer
+    from holdstill.audit.findings import Blame, Layer
 
 _SHOWN = 10  # lines of evidence of a layer
 
