@@ -5,6 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -305,6 +307,100 @@ def test_a_log_of_the_database_that_is_left_is_never_applied_to_a_new_file(
         collection.purge(["d1"])
     monkeypatch.undo()
     assert digests(collection) == before
+
+
+_ELSEWHERE = """
+import sys, holdstill as hs
+with hs.open(sys.argv[1], lock_timeout=30) as collection:
+    collection.add([hs.Document("elsewhere", "shared words of another process")])
+    print("added", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def elsewhere(path: Path) -> subprocess.Popen[str]:
+    """Another process that adds a document, and holds the collection until it reads a line."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _ELSEWHERE, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "added\n"
+    return process
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_what_another_process_commits_in_the_gap_is_not_lost(
+    collection: hs.Collection, monkeypatch: pytest.MonkeyPatch, held: bool
+) -> None:
+    """Between letting go of the file and taking it again, anybody may come."""
+    replace, others = rewriting._replace, []
+
+    def late(path: Path, *more: Any) -> None:
+        others.append(elsewhere(path))
+        if not held:
+            others[0].communicate("\n")
+        try:
+            replace(path, *more)
+        finally:
+            if held:
+                others[0].communicate("\n")
+
+    monkeypatch.setattr(rewriting, "_replace", late)
+    with hs.open(collection.path) as other:
+        with pytest.raises(hs.CollectionBusy, match=r"another process took.*nothing was changed"):
+            collection.purge(["d1"])
+        monkeypatch.undo()
+        for handle in (collection, other):
+            assert handle.get("elsewhere").passages[0].text == "shared words of another process"
+            assert handle.count() == 31
+            assert handle.check() == []
+        assert collection.purge(["d1"]).commit == 4
+        assert other.count() == 30
+
+
+def test_what_another_process_commits_after_the_replace_is_seen(
+    collection: hs.Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace = rewriting._replace
+
+    def early(path: Path, *more: Any) -> None:
+        replace(path, *more)
+        elsewhere(path).communicate("\n")
+
+    monkeypatch.setattr(rewriting, "_replace", early)
+    assert collection.purge(["d1"]).purged == 1
+    monkeypatch.undo()
+    assert collection.count() == 30
+    assert [each.kind for each in collection.history()] == ["add", "add", "purge", "add"]
+    assert collection.check() == []
+
+
+def test_a_handle_that_cannot_have_the_collection_back_says_that_it_was_erased(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "taken.hs"
+    with hs.create(path, embedder="none", lock_timeout=0.2) as collection:
+        collection.add(filler_words(3))
+        replace, others = rewriting._replace, []
+
+        def early(path: Path, *more: Any) -> None:
+            replace(path, *more)
+            others.append(elsewhere(path))
+
+        monkeypatch.setattr(rewriting, "_replace", early)
+        with pytest.raises(hs.CollectionBusy, match=r"was written anew, and then another process.*Open it again"):
+            collection.purge(["d1"])
+        with pytest.raises(hs.CollectionClosed):
+            collection.count()
+        others[0].communicate("\n")
+    with hs.open(path) as again:
+        assert again.count() == 3
+        with pytest.raises(hs.NotFound):
+            again.get("d1")
+
+
+def filler_words(count: int) -> list[hs.Document]:
+    return [hs.Document(f"d{n}", f"shared words number {n}") for n in range(count)]
 
 
 def test_every_handle_goes_on_and_sees_it_at_once(collection: hs.Collection) -> None:

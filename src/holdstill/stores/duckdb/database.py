@@ -183,7 +183,7 @@ def _connect(file: Path, lock_timeout: float, *, read_only: bool) -> duckdb.Duck
                 return opened
             opened.close()  # another process put a new file in its place meanwhile
         except duckdb.Error as error:
-            if not _LOCKED.search(str(error)):
+            if not LOCKED.search(str(error)):
                 raise _unusable(file, error) from error
             if time.monotonic() >= deadline:
                 holder = re.search(r"PID (\d+)", str(error))
@@ -197,7 +197,8 @@ def _connect(file: Path, lock_timeout: float, *, read_only: bool) -> duckdb.Duck
             time.sleep(0.02)
 
 
-_LOCKED = re.compile("Could not set lock|being used by another process")
+#: What DuckDB says where another process has the file.
+LOCKED = re.compile("Could not set lock|being used by another process")
 
 
 def _unusable(file: Path, error: duckdb.Error) -> HoldstillError:
@@ -268,6 +269,15 @@ class Shared:
     lock: threading.RLock = field(default_factory=threading.RLock)
     changes: int = 0
     files: int = 0
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """While handles have let go of the database: another process may change anything meanwhile."""
+        try:
+            yield
+        finally:
+            self.changes += 1
+            self.files += 1
 
     @contextmanager
     def changing(self, connection: Connection) -> Iterator[Cursor]:

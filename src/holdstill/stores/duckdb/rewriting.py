@@ -13,19 +13,31 @@ from pathlib import Path
 
 import duckdb
 
-from holdstill.errors import HoldstillError, NotWritable
+from holdstill.errors import CollectionBusy, HoldstillError, NotWritable
 from holdstill.stores.duckdb.arrays import sync_folder
 from holdstill.stores.duckdb.connection import Connection, Cursor
-from holdstill.stores.duckdb.database import FILE
+from holdstill.stores.duckdb.database import FILE, LOCKED
 
 FRESH = f"{FILE}.new"
 
 Reconnect = Callable[[], duckdb.DuckDBPyConnection]
 
 
+#: Every change to a collection changes one of these, and they are small.
+_TELLING = ("commits", "generations", "policies", "segments", "tags")
+
+State = list[list[tuple[object, ...]]]
+
+
+def state(cursor: Cursor, schema: str = "main") -> State:
+    """What tells one state of a collection from every other."""
+    return [cursor.execute(f"SELECT * FROM {schema}.{table} ORDER BY ALL").fetchall() for table in _TELLING]
+
+
 def rewrite(
     path: Path,
     connections: Mapping[Connection, Reconnect],
+    before: State,
     kept: Mapping[str, str],
     prepare: Callable[[Cursor], None],
     finish: Callable[[Cursor], None],
@@ -35,27 +47,60 @@ def rewrite(
     Args:
         path: the collection's directory.
         connections: every connection of this process to the database, and how each is made again.
+        before: the state that the rest goes by: another process may change it in the moment in which this one has let
+            go of the file, and not yet taken it again.
         kept: by table, an SQL condition on the rows that stay; all rows of a table that is not named do.
         prepare: makes, in the connection that copies, what the conditions refer to.
         finish: changes the new file, in the same transaction.
 
     Raises:
         holdstill.NotWritable: the disk is full, or the directory cannot be written.
-        holdstill.CollectionBusy: another process took the collection in the moment in which this one let go of it.
+        holdstill.CollectionBusy: another process took the collection in that moment, or in the one after the step.
     """
-    with _away(connections):
-        if (path / f"{FILE}.wal").exists():  # it would be applied to the new file
-            raise NotWritable("the database could not be closed cleanly; nothing was changed", field="path")
-        try:
-            _copy(path, kept, prepare, finish)
-        except (OSError, duckdb.Error) as error:
-            raise NotWritable(
-                f"the database cannot be written anew in {path}; nothing was changed",
-                field="path",
-                hint=str(error).splitlines()[0],
-            ) from error
-        finally:
-            remove_stray(path)
+    done = False
+    try:
+        with _away(connections):
+            _replace(path, before, kept, prepare, finish)
+            done = True
+    except CollectionBusy as error:
+        if not done:
+            raise
+        raise CollectionBusy(
+            f"{path} was written anew, and then another process took it before this one could",
+            hint="Open it again; a purge has to be repeated for the search log",
+        ) from error
+
+
+def _replace(
+    path: Path,
+    before: State,
+    kept: Mapping[str, str],
+    prepare: Callable[[Cursor], None],
+    finish: Callable[[Cursor], None],
+) -> None:
+    if (path / f"{FILE}.wal").exists():  # it would be applied to the new file
+        raise NotWritable("the database could not be closed cleanly; nothing was changed", field="path")
+    try:
+        with closing(duckdb.connect(config={"temp_directory": ""})) as cursor:
+            _copy(cursor, path, before, kept, prepare, finish)
+    except HoldstillError:
+        raise  # CollectionBusy is an OSError
+    except (OSError, duckdb.Error) as error:
+        if LOCKED.search(str(error)):
+            raise _taken(path) from error
+        raise NotWritable(
+            f"the database cannot be written anew in {path}; nothing was changed",
+            field="path",
+            hint=str(error).splitlines()[0],
+        ) from error
+    finally:
+        remove_stray(path)
+
+
+def _taken(path: Path) -> CollectionBusy:
+    return CollectionBusy(
+        f"another process took {path} just when it was to be written anew; nothing was changed", hint="Try again"
+    )
 
 
 def remove_stray(path: Path) -> None:
@@ -87,28 +132,34 @@ def _away(connections: Mapping[Connection, Reconnect]) -> Iterator[None]:
 
 
 def _copy(
-    path: Path, kept: Mapping[str, str], prepare: Callable[[Cursor], None], finish: Callable[[Cursor], None]
+    cursor: Cursor,
+    path: Path,
+    before: State,
+    kept: Mapping[str, str],
+    prepare: Callable[[Cursor], None],
+    finish: Callable[[Cursor], None],
 ) -> None:
     remove_stray(path)
-    with closing(duckdb.connect(config={"temp_directory": ""})) as cursor:
-        cursor.execute(f"ATTACH {_literal(path / FILE)} AS old (READ_ONLY)")
-        cursor.execute(f"ATTACH {_literal(path / FRESH)} AS fresh")
-        prepare(cursor)
-        tables = cursor.execute("SELECT table_name, sql FROM duckdb_tables() WHERE database_name = 'old'").fetchall()
-        cursor.execute("USE fresh")
-        cursor.begin()
-        for name, statement in tables:
-            cursor.execute(statement)
-            cursor.execute(f"INSERT INTO fresh.{name} SELECT * FROM old.{name} t WHERE {kept.get(name, 'TRUE')}")
-        finish(cursor)
-        cursor.commit()
-        cursor.execute("CHECKPOINT fresh")
-        cursor.execute("USE memory")
-        cursor.execute("DETACH fresh")
-        _sync(path / FRESH)
-        # While `old` is still attached, no other process can commit to the file that is about to go.
-        (path / FRESH).replace(path / FILE)
-        sync_folder(path)
+    cursor.execute(f"ATTACH {_literal(path / FILE)} AS old (READ_ONLY)")
+    cursor.execute(f"ATTACH {_literal(path / FRESH)} AS fresh")
+    if state(cursor, "old") != before:
+        raise _taken(path)
+    prepare(cursor)
+    tables = cursor.execute("SELECT table_name, sql FROM duckdb_tables() WHERE database_name = 'old'").fetchall()
+    cursor.execute("USE fresh")
+    cursor.begin()
+    for name, statement in tables:
+        cursor.execute(statement)
+        cursor.execute(f"INSERT INTO fresh.{name} SELECT * FROM old.{name} t WHERE {kept.get(name, 'TRUE')}")
+    finish(cursor)
+    cursor.commit()
+    cursor.execute("CHECKPOINT fresh")
+    cursor.execute("USE memory")
+    cursor.execute("DETACH fresh")
+    _sync(path / FRESH)
+    # While `old` is still attached, no other process can commit to the file that is about to go.
+    (path / FRESH).replace(path / FILE)
+    sync_folder(path)
 
 
 def _literal(path: Path) -> str:

@@ -287,20 +287,20 @@ class DuckDBStore:
             return Erased(commit, len(doomed.pruned), 0, (), before, before)
         with self._loader.sweeping():
             entries = self._without(doomed)
-            with self._shared.leases.alone():
+            with self._connection.transaction() as cursor:
+                state = rewriting.state(cursor)
+            with self._shared.leases.alone(), self._shared.away():
                 handles = list(self._shared.handles)
                 rewriting.rewrite(
                     self._path,
                     {each._connection: each._reconnect for each in handles},
+                    state,
                     erasing.KEPT,
                     lambda cursor: erasing.prepare(cursor, doomed),
                     lambda cursor: erasing.finish(
                         cursor, doomed, entries, (commit, snapshot.generation.number) if purge else None
                     ),
                 )
-                for each in handles:
-                    each._loader.forget()
-                self._shared.changes += 1
         return Erased(
             commit, len(doomed.pruned), len(doomed.versions), doomed.sources, before=before, after=self._size()
         )
