@@ -78,8 +78,6 @@ def _replace(
     prepare: Callable[[Cursor], None],
     finish: Callable[[Cursor], None],
 ) -> None:
-    if (path / f"{FILE}.wal").exists():  # it would be applied to the new file
-        raise NotWritable("the database could not be closed cleanly; nothing was changed", field="path")
     try:
         with closing(duckdb.connect(config={"temp_directory": ""})) as cursor:
             _copy(cursor, path, before, kept, prepare, finish)
@@ -144,6 +142,8 @@ def _copy(
     cursor.execute(f"ATTACH {_literal(path / FRESH)} AS fresh")
     if state(cursor, "old") != before:
         raise _taken(path)
+    if (path / f"{FILE}.wal").exists():  # it would be applied to the new file
+        raise NotWritable("the database could not be closed cleanly; nothing was changed", field="path")
     prepare(cursor)
     tables = cursor.execute("SELECT table_name, sql FROM duckdb_tables() WHERE database_name = 'old'").fetchall()
     cursor.execute("USE fresh")
