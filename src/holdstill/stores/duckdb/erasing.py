@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from holdstill.errors import CollectionBusy
 from holdstill.stores.base import Rows
-from holdstill.stores.duckdb import history, rows
+from holdstill.stores.duckdb import history, rows, segments
 from holdstill.stores.duckdb.connection import Cursor
 from holdstill.stores.duckdb.database import insert
 from holdstill.stores.duckdb.segments import Entry
@@ -123,8 +124,27 @@ KEPT = {
 }
 
 
-def prepare(cursor: Cursor, doomed: Doomed) -> None:
-    """Make the tables that `KEPT` refers to."""
+State = tuple[history.Newest, list[Entry]]
+
+
+def state(cursor: Cursor) -> State:
+    """What no process can add a document to the collection without changing."""
+    return history.newest(cursor), segments.entries(cursor)
+
+
+def prepare(cursor: Cursor, doomed: Doomed, known: State) -> None:
+    """Make the tables that `KEPT` refers to.
+
+    Raises:
+        holdstill.CollectionBusy: the collection is not any more as it is known.
+    """
+    cursor.execute("USE old")
+    if state(cursor) != known:
+        raise CollectionBusy(
+            "another process wrote to the collection in the moment before it was erased from; nothing was changed",
+            hint="Do it again",
+        )
+    cursor.execute("USE memory")
     cursor.execute(
         "CREATE TABLE gone_versions (id VARCHAR, added BIGINT); CREATE TABLE gone_contents (content BIGINT); "
         "CREATE TABLE gone_generations (generation INTEGER)"
