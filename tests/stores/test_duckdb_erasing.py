@@ -18,7 +18,6 @@ import pytest
 import holdstill as hs
 from fakes import Hashed
 from holdstill.stores.duckdb import arrays, erasing, rewriting, segments
-from holdstill.stores.duckdb.leases import Leases
 from holdstill.stores.duckdb.loading import Loader
 
 SCHEMA = {"n": "int", "note": "str"}
@@ -41,9 +40,12 @@ def marked(text: str = "") -> hs.Document:
 
 def holders(path: Path, *words: str) -> set[str]:
     """The files that hold one of the words."""
-    sought = [word.encode() for word in words]
+    return files_with(path, *(word.encode() for word in words))
+
+
+def files_with(path: Path, *sought: bytes) -> set[str]:
     files = [file for file in path.rglob("*") if file.is_file()]
-    return {file.name for file in files if any(word in file.read_bytes() for word in sought)}
+    return {file.name for file in files if any(each in file.read_bytes() for each in sought)}
 
 
 def checkpoint(collection: hs.Collection) -> None:
@@ -142,6 +144,48 @@ def test_a_pruned_generation_takes_its_index_with_it(tmp_path: Path) -> None:
         with pytest.raises(hs.GenerationNotFound):
             collection.activate(1)
         assert collection.rebuild().generation == 3, "a number is never used twice"
+
+
+def test_no_file_holds_a_vector_that_was_purged(tmp_path: Path) -> None:
+    path, vectors = tmp_path / "vectors.hs", {"kept": [0.3, 0.1, -0.7] * 20, "gone": [-0.2, 0.9, 0.4] * 20}
+    with hs.create(path, vector_model="small") as collection:
+        collection.add(hs.Document(id_, passages=[hs.Passage(id_, vector=each)]) for id_, each in vectors.items())
+        (stored,) = (each["vectors"] for each in collection._store._loader.index(1)[1].segments)  # type: ignore[attr-defined]
+        kept, gone = (row.astype("<i2").tobytes() for row in stored)
+        checkpoint(collection)
+        assert "collection.duckdb" in files_with(path, gone)
+        assert len(files_with(path, gone)) == len(files_with(path, kept)) == 2
+        collection.purge(["gone"])
+        assert files_with(path, gone) == set()
+        assert len(files_with(path, kept)) == 2
+
+
+def test_the_number_of_a_dropped_generation_is_not_used_again(tmp_path: Path) -> None:
+    """Else what a thread builds that knows nothing of it would come into another generation, of another model."""
+
+    class Dropping(Hashed):
+        drop: Callable[[], Any] | None = None
+
+        def embed(self, texts: Any) -> Any:
+            if self.drop is not None and any("shared words" in text for text in texts):
+                drop, self.drop = self.drop, None
+                drop()
+            return super().embed(texts)
+
+    model = Dropping(version="2")
+    with hs.create(tmp_path / "numbers.hs", schema=SCHEMA, embedder=Hashed()) as collection:
+        collection.add(filler(*range(5)))
+
+        def drop() -> None:
+            collection.drop_generation(2)
+            assert collection.rebuild(analyser="english").generation == 3
+
+        model.drop = drop
+        with pytest.raises(hs.GenerationNotFound):
+            collection.rebuild(embedder=model)
+        assert [each.generation for each in collection.generations()] == [1, 3]
+        assert collection.drop_generation(1).commits == 1
+        assert collection.rebuild().generation == 4
 
 
 def test_a_purge_while_a_rebuild_has_the_text_in_hand_does_not_bring_it_back(tmp_path: Path) -> None:
@@ -484,53 +528,3 @@ def test_nothing_is_erased_from_within_a_search(tmp_path: Path) -> None:
             collection.search("shared")
         model.inside = lambda: collection.search("b", arms=["lexical"])
         assert len(collection.search("shared")) == 2
-
-
-# -- leases ------------------------------------------------------------------------------------------
-
-
-def test_whoever_is_alone_waits_for_readers_and_holds_off_new_ones() -> None:
-    leases, order = Leases(), []
-    reading, may_end, waiting = threading.Event(), threading.Event(), threading.Event()
-
-    def first() -> None:
-        with leases.reading():
-            reading.set()
-            waiting.wait(10)
-            with leases.reading():  # whoever reads may read again, though somebody waits to be alone
-                order.append("nested")
-            may_end.wait(10)
-            order.append("first ends")
-
-    def alone() -> None:
-        with leases.alone():
-            order.append("alone")
-
-    def second() -> None:
-        with leases.reading():
-            order.append("second")
-
-    threads = [threading.Thread(target=each) for each in (first, alone, second)]
-    threads[0].start()
-    reading.wait(10)
-    threads[1].start()
-    while leases._alone is None:
-        pass
-    threads[2].start()
-    waiting.set()
-    may_end.set()
-    for thread in threads:
-        thread.join(10)
-    assert order == ["nested", "first ends", "alone", "second"]
-
-
-def test_a_wait_that_is_interrupted_leaves_no_trace() -> None:
-    leases = Leases()
-    with leases.reading(), pytest.raises(hs.CollectionBusy), leases.alone():
-        pass
-    with pytest.raises(KeyboardInterrupt), leases.alone():
-        raise KeyboardInterrupt
-    with leases.reading(), leases.reading():
-        pass
-    with leases.alone():
-        pass

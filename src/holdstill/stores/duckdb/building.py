@@ -87,11 +87,17 @@ def alike(cursor: Cursor, first: int, second: int, commit: int) -> bool:
 
 
 def begin(cursor: Cursor, generation: Generation) -> int:
-    """Begin a generation after all others; its number."""
+    """Begin a generation after all others; its number.
+
+    That of one that was dropped is not used again: another thread may be building it still.
+    """
     number = 1 + rows.scalar(
         cursor,
-        "SELECT greatest((SELECT max(generation) FROM generations), (SELECT max(generation) FROM commits), 0)",
+        "SELECT greatest((SELECT max(generation) FROM generations), (SELECT max(generation) FROM commits), "
+        "(SELECT max(value) FROM meta WHERE key = 'generation'), 0)",
     )
+    cursor.execute("DELETE FROM meta WHERE key = 'generation'")
+    cursor.execute("INSERT INTO meta VALUES ('generation', ?)", [number])
     rows.insert_generation(cursor, replace(generation, number=number), complete=False)
     return number
 

@@ -176,13 +176,15 @@ def reconnect(path: Path, lock_timeout: float, *, writable: bool) -> duckdb.Duck
 def _connect(file: Path, lock_timeout: float, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     deadline = time.monotonic() + lock_timeout
     while True:
+        before = _identity(file.parent)
         try:
-            before = _identity(file.parent)
             opened = duckdb.connect(file.resolve(), read_only=read_only, config={"enable_external_access": "false"})
             if _identity(file.parent) == before:
                 return opened
             opened.close()  # another process put a new file in its place meanwhile
         except duckdb.Error as error:
+            if _identity(file.parent) not in (before, None):
+                continue  # likewise; and the log beside it was the new one's
             if not LOCKED.search(str(error)):
                 raise _unusable(file, error) from error
             if time.monotonic() >= deadline:
@@ -271,15 +273,6 @@ class Shared:
     files: int = 0
 
     @contextmanager
-    def away(self) -> Iterator[None]:
-        """While handles have let go of the database: another process may change anything meanwhile."""
-        try:
-            yield
-        finally:
-            self.changes += 1
-            self.files += 1
-
-    @contextmanager
     def changing(self, connection: Connection) -> Iterator[Cursor]:
         """One transaction that changes what is read."""
         try:
@@ -308,6 +301,18 @@ def register(path: Path, shared: Shared, handle: Any) -> None:
     with _shared_guard:
         shared.handles.add(handle)
         shared.file = _identity(path)
+
+
+def unregister(shared: Shared, handle: Any) -> None:
+    """Note that a handle was closed."""
+    with _shared_guard:
+        shared.handles.discard(handle)
+
+
+def registered(shared: Shared) -> list[Any]:
+    """The handles that are open."""
+    with _shared_guard:
+        return list(shared.handles)
 
 
 def moved_to(path: Path, shared: Shared) -> None:

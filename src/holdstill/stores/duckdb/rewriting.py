@@ -7,6 +7,7 @@ which then takes the place of the old one in a single step.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -21,12 +22,10 @@ from holdstill.stores.duckdb.database import FILE, LOCKED
 FRESH = f"{FILE}.new"
 
 Reconnect = Callable[[], duckdb.DuckDBPyConnection]
-
+State = list[list[tuple[object, ...]]]
 
 #: Every change to a collection changes one of these, and they are small.
 _TELLING = ("commits", "generations", "policies", "segments", "tags")
-
-State = list[list[tuple[object, ...]]]
 
 
 def state(cursor: Cursor, schema: str = "main") -> State:
@@ -50,12 +49,13 @@ def rewrite(
         before: the state that the rest goes by: another process may change it in the moment in which this one has let
             go of the file, and not yet taken it again.
         kept: by table, an SQL condition on the rows that stay; all rows of a table that is not named do.
-        prepare: makes, in the connection that copies, what the conditions refer to.
+        prepare: makes, in the connection that copies, what the conditions refer to; the old file is attached as `old`.
         finish: changes the new file, in the same transaction.
 
     Raises:
         holdstill.NotWritable: the disk is full, or the directory cannot be written.
         holdstill.CollectionBusy: another process took the collection in that moment, or in the one after the step.
+        KeyboardInterrupt: Ctrl-C, also where it stopped a statement.
     """
     done = False
     try:
@@ -78,11 +78,13 @@ def _replace(
     prepare: Callable[[Cursor], None],
     finish: Callable[[Cursor], None],
 ) -> None:
+    remove_stray(path)
     try:
-        with closing(duckdb.connect(config={"temp_directory": ""})) as cursor:
+        alone = Connection(path, duckdb.connect(config={"temp_directory": ""}))
+        with closing(alone), alone.reading() as cursor:
             _copy(cursor, path, before, kept, prepare, finish)
     except HoldstillError:
-        raise  # CollectionBusy is an OSError
+        raise  # CollectionBusy and NotWritable are OSErrors
     except (OSError, duckdb.Error) as error:
         if LOCKED.search(str(error)):
             raise _taken(path) from error
@@ -93,12 +95,26 @@ def _replace(
         ) from error
     finally:
         remove_stray(path)
+    try:
+        sync_folder(path)
+    except OSError as error:
+        raise NotWritable(
+            "the database was written anew, but the disk did not confirm that the new file is in its place",
+            field="path",
+            hint=f"{error.strerror}; see to the disk, and do the same again",
+        ) from error
 
 
 def _taken(path: Path) -> CollectionBusy:
     return CollectionBusy(
         f"another process took {path} just when it was to be written anew; nothing was changed", hint="Try again"
     )
+
+
+def _require_closed(path: Path) -> None:
+    """Make sure that no log of the old file is left, which would be applied to the new one."""
+    if (path / f"{FILE}.wal").exists():
+        raise NotWritable("the database could not be closed cleanly; nothing was changed", field="path")
 
 
 def remove_stray(path: Path) -> None:
@@ -108,21 +124,26 @@ def remove_stray(path: Path) -> None:
             (path / name).unlink()
 
 
+def remove_spilled(path: Path) -> None:
+    """Delete what a query of a killed process was too large to keep in memory; only where no query runs."""
+    shutil.rmtree(path / f"{FILE}.tmp", ignore_errors=True)
+
+
 @contextmanager
 def _away(connections: Mapping[Connection, Reconnect]) -> Iterator[None]:
     """Every connection lets go, and takes the database up again, whatever happens in between."""
     gone: list[Connection] = []
     try:
         for connection in connections:
+            gone.append(connection)  # first: Ctrl-C may come as soon as it has let go
             connection.let_go()
-            gone.append(connection)
         yield
     finally:
-        failed: HoldstillError | None = None
+        failed: BaseException | None = None
         for connection in gone:
             try:
                 connection.take_up(connections[connection]())
-            except HoldstillError as error:
+            except BaseException as error:  # noqa: BLE001 - Ctrl-C too: whoever waits for it would wait for ever
                 connection.take_up(None)
                 failed = error
         if failed is not None:
@@ -137,13 +158,12 @@ def _copy(
     prepare: Callable[[Cursor], None],
     finish: Callable[[Cursor], None],
 ) -> None:
-    remove_stray(path)
     cursor.execute(f"ATTACH {_literal(path / FILE)} AS old (READ_ONLY)")
-    cursor.execute(f"ATTACH {_literal(path / FRESH)} AS fresh")
     if state(cursor, "old") != before:
         raise _taken(path)
-    if (path / f"{FILE}.wal").exists():  # it would be applied to the new file
-        raise NotWritable("the database could not be closed cleanly; nothing was changed", field="path")
+    _require_closed(path)  # from now on no other process can write
+    remove_spilled(path)
+    cursor.execute(f"ATTACH {_literal(path / FRESH)} AS fresh")
     prepare(cursor)
     tables = cursor.execute("SELECT table_name, sql FROM duckdb_tables() WHERE database_name = 'old'").fetchall()
     cursor.execute("USE fresh")
@@ -159,7 +179,6 @@ def _copy(
     _sync(path / FRESH)
     # While `old` is still attached, no other process can commit to the file that is about to go.
     (path / FRESH).replace(path / FILE)
-    sync_folder(path)
 
 
 def _literal(path: Path) -> str:

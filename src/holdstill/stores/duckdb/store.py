@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from holdstill.reports import Commit, Diff
 from holdstill.schema import Field, Schema
 from holdstill.stores.base import Built, Erased, Generation, Given, PreparedDocument, Progress, Rebuilt
 from holdstill.stores.duckdb import building, copying, database, erasing, history, rewriting, rows, segment, segments
-from holdstill.stores.duckdb.connection import Cursor
+from holdstill.stores.duckdb.connection import Connection, Cursor
 from holdstill.stores.duckdb.erasing import Doomed
 from holdstill.stores.duckdb.loading import Loader
 from holdstill.stores.duckdb.segments import Entry
@@ -38,7 +38,6 @@ class DuckDBStore:
             self._connection, self._writable = database.connect(path, lock_timeout)
             database.register(path, self._shared, self)
         self._loader = Loader(self._connection, self._shared, self._path, writable=self._writable)
-
         self._tidy()
 
     @classmethod
@@ -74,7 +73,7 @@ class DuckDBStore:
     def close(self) -> None:
         """See `holdstill.stores.base.Store.close`."""
         self._connection.close()
-        self._shared.handles.discard(self)
+        database.unregister(self._shared, self)
         self._loader.forget()
 
     # -- reading ---------------------------------------------------------------------------------
@@ -289,11 +288,10 @@ class DuckDBStore:
             entries = self._without(doomed)
             with self._connection.transaction() as cursor:
                 state = rewriting.state(cursor)
-            with self._shared.leases.alone(), self._shared.away():
-                handles = list(self._shared.handles)
+            with self._shared.leases.alone(), self._rewriting() as connections:
                 rewriting.rewrite(
                     self._path,
-                    {each._connection: each._reconnect for each in handles},
+                    connections,
                     state,
                     erasing.KEPT,
                     lambda cursor: erasing.prepare(cursor, doomed),
@@ -321,23 +319,40 @@ class DuckDBStore:
                     entries.append(segments.save(self._loader.folder, left, number, entry.commit))
         return entries
 
+    @contextmanager
+    def _rewriting(self) -> Iterator[dict[Connection, Callable[[], duckdb.DuckDBPyConnection]]]:
+        """The connections of every handle, and how each is made again; what was read is read again afterwards."""
+        handles = database.registered(self._shared)
+        try:
+            yield {each._connection: each._reconnect for each in handles}
+        finally:  # also where it failed: the new file may be in its place by then, or another process have written
+            database.moved_to(self._path, self._shared)
+            for each in handles:
+                each._loader.forget()
+            self._shared.changes += 1
+            self._shared.files += 1
+
     def _reconnect(self) -> duckdb.DuckDBPyConnection:
-        opened = database.reconnect(self._path, self._lock_timeout, writable=self._writable)
-        database.moved_to(self._path, self._shared)
-        return opened
+        return database.reconnect(self._path, self._lock_timeout, writable=self._writable)
 
     def _tidy(self) -> None:
         """Remove what a killed process left, unless a writer is at work."""
         if self._writable and self._shared.lock.acquire(blocking=False):
             try:
                 rewriting.remove_stray(self._path)
+                if database.registered(self._shared) == [self]:
+                    rewriting.remove_spilled(self._path)
                 self._loader.sweep()
             finally:
                 self._shared.lock.release()
 
     def _size(self) -> int:
         """The bytes that the collection takes on disk."""
-        return sum(file.stat().st_size for file in self._path.rglob("*") if file.is_file())
+        size = 0
+        for file in self._path.rglob("*"):
+            with suppress(OSError):  # the search log may be rotated meanwhile
+                size += file.stat().st_size if file.is_file() else 0
+        return size
 
     # -- files -----------------------------------------------------------------------------------
 
