@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-from weakref import WeakSet
+from typing import Any, NamedTuple
+from weakref import WeakSet, ref
 
 import duckdb
 
@@ -29,8 +29,9 @@ from holdstill.errors import (
 )
 from holdstill.schema import Schema
 from holdstill.stores.base import FORMAT
-from holdstill.stores.duckdb import migrating
+from holdstill.stores.duckdb import holding, migrating
 from holdstill.stores.duckdb.connection import Connection, Cursor
+from holdstill.stores.duckdb.holding import Hold
 from holdstill.stores.duckdb.leases import Leases
 
 FILE = "collection.duckdb"
@@ -122,10 +123,18 @@ def _exists(path: Path) -> bool:
     return False
 
 
-def connect(path: Path, lock_timeout: float) -> tuple[Connection, bool]:
-    """Open the collection's database; also says whether it can be written.
+class Opened(NamedTuple):
+    """A collection's database, open; whether it can be written; and what holds other processes off meanwhile."""
 
-    Waits up to `lock_timeout` seconds for another process to let go of the file.
+    connection: Connection
+    writable: bool
+    hold: Hold | None
+
+
+def connect(path: Path, lock_timeout: float, shared: Shared) -> Opened:
+    """Open the collection's database.
+
+    Waits up to `lock_timeout` seconds for another process to let go of the collection.
 
     Raises:
         holdstill.CollectionNotFound: there is nothing at the path.
@@ -150,6 +159,7 @@ def connect(path: Path, lock_timeout: float) -> tuple[Connection, bool]:
     if not os.access(file, os.R_OK):  # never opened to see: closing it would end DuckDB's lock (POSIX fcntl)
         raise _unreadable(path)
     writable = os.access(file, os.W_OK) and os.access(path, os.W_OK)
+    hold = _hold(path, lock_timeout, shared, writable=writable)
     connection = Connection(path, _connect(file, lock_timeout, read_only=not writable))
     try:
         if _format(connection, path) < FORMAT:
@@ -157,7 +167,22 @@ def connect(path: Path, lock_timeout: float) -> tuple[Connection, bool]:
     except BaseException:
         connection.close()
         raise
-    return connection, writable
+    return Opened(connection, writable, hold)
+
+
+def _hold(path: Path, lock_timeout: float, shared: Shared, *, writable: bool) -> Hold | None:
+    """The hold that the handles of this process share."""
+    with shared.holding:
+        held = None if shared.hold is None else shared.hold()
+        if held is None:
+            try:
+                held = holding.hold(path, lock_timeout, alone=writable)
+            except TimeoutError as error:
+                # This says who has it, unless that one lets go just now.
+                _connect(path / FILE, lock_timeout, read_only=not writable, waited=lock_timeout).close()
+                raise _busy(path, lock_timeout, "") from error
+            shared.hold = None if held is None else ref(held)
+        return held
 
 
 def _unreadable(path: Path) -> AccessDenied:
@@ -173,8 +198,8 @@ def reconnect(path: Path, lock_timeout: float, *, writable: bool) -> duckdb.Duck
     return _connect(path / FILE, lock_timeout, read_only=not writable)
 
 
-def _connect(file: Path, lock_timeout: float, *, read_only: bool) -> duckdb.DuckDBPyConnection:
-    deadline = time.monotonic() + lock_timeout
+def _connect(file: Path, lock_timeout: float, *, read_only: bool, waited: float = 0.0) -> duckdb.DuckDBPyConnection:
+    deadline = time.monotonic() + lock_timeout - waited
     while True:
         before = _identity(file.parent)
         try:
@@ -189,14 +214,18 @@ def _connect(file: Path, lock_timeout: float, *, read_only: bool) -> duckdb.Duck
                 raise _unusable(file, error) from error
             if time.monotonic() >= deadline:
                 holder = re.search(r"PID (\d+)", str(error))
-                raise CollectionBusy(
-                    f"another process{f' ({holder[0]})' if holder else ''} has {file.parent} open",
-                    field="lock_timeout",
-                    expected=f"the collection to be free within {lock_timeout:g} s",
-                    hint="One process at a time may open an embedded collection: close the other one, wait longer "
-                    "(`lock_timeout`), or share one handle between threads",
-                ) from error
+                raise _busy(file.parent, lock_timeout, f" ({holder[0]})" if holder else "") from error
             time.sleep(0.02)
+
+
+def _busy(path: Path, lock_timeout: float, holder: str) -> CollectionBusy:
+    return CollectionBusy(
+        f"another process{holder} has {path} open",
+        field="lock_timeout",
+        expected=f"the collection to be free within {lock_timeout:g} s",
+        hint="One process at a time may open an embedded collection: close the other one, wait longer "
+        "(`lock_timeout`), or share one handle between threads",
+    )
 
 
 #: What DuckDB says where another process has the file.
@@ -263,6 +292,8 @@ class Shared:
         changes: how many changes were made, or may have been; what was read before the last one may be out of date.
         files: how many times files of the index were, or may have been, removed; one that is missing since may have
             been replaced.
+        holding: taken to find, or make, the hold.
+        hold: what holds off other processes, for as long as a handle keeps it.
     """
 
     handles: WeakSet[Any] = field(default_factory=WeakSet)
@@ -271,6 +302,8 @@ class Shared:
     lock: threading.RLock = field(default_factory=threading.RLock)
     changes: int = 0
     files: int = 0
+    holding: threading.Lock = field(default_factory=threading.Lock)
+    hold: ref[Hold] | None = None
 
     @contextmanager
     def changing(self, connection: Connection) -> Iterator[Cursor]:

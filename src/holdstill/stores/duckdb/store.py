@@ -35,7 +35,7 @@ class DuckDBStore:
         self._lock_timeout = lock_timeout
         self._shared = database.shared(path)
         with self._shared.leases.reading():
-            self._connection, self._writable = database.connect(path, lock_timeout)
+            self._connection, self._writable, self._hold = database.connect(path, lock_timeout, self._shared)
             database.register(path, self._shared, self)
         self._loader = Loader(self._connection, self._shared, self._path, writable=self._writable)
         self._tidy()
@@ -73,6 +73,7 @@ class DuckDBStore:
     def close(self) -> None:
         """See `holdstill.stores.base.Store.close`."""
         self._connection.close()
+        self._hold = None
         database.unregister(self._shared, self)
         self._loader.forget()
 
