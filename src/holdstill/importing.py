@@ -19,7 +19,7 @@ from holdstill.arguments import as_flag, as_path, as_seconds
 from holdstill.collection import Collection
 from holdstill.config import LOCK_TIMEOUT, LogSettings, as_log_settings
 from holdstill.embedding import Embedder
-from holdstill.errors import MalformedInput
+from holdstill.errors import HoldstillError, MalformedInput
 from holdstill.interchange import (
     DOCUMENTS,
     MANIFEST,
@@ -181,12 +181,14 @@ def _opened(path: Path) -> Iterator[_Export]:
             if extra is not None:
                 raise MalformedInput(f"it holds {extra.name!r}, which no export does")
             yield _Export(manifest, members)
-    except tarfile.TarError as error:
-        raise MalformedInput(f"{path} is no export of holdstill", field="file", hint=str(error)) from error
     except MalformedInput as error:
         named = MalformedInput(f"{path}: {error.message}", field="file", expected=error.expected, hint=error.hint)
         named.got = error.got
         raise named from error
+    except HoldstillError:
+        raise
+    except (tarfile.TarError, ValueError) as error:  # tarfile lets some of what it cannot read through as it is
+        raise MalformedInput(f"{path} is no export of holdstill", field="file", hint=str(error)) from error
 
 
 def _readable(path: Path) -> BufferedReader:

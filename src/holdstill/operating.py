@@ -130,8 +130,8 @@ class Operated(Handle):
 
         Raises:
             holdstill.InvalidQuery: neither ids nor `where`, or both.
-            holdstill.NotWritable: the disk is full, or the directory cannot be written; nothing was changed. Or, as the
-                message says, all is erased but for vectors in the user's cache, which cannot be changed.
+            holdstill.NotWritable: the disk is full, or the directory or the user's cache of vectors cannot be written;
+                nothing was changed. Or, as the message says, all is erased but for the search log.
         """
         with self._operating(principal, operator=operator) as store, store.writing():
             snapshot, filtered = store.snapshot(), as_predicate(where, params)
@@ -139,11 +139,11 @@ class Operated(Handle):
             sought = given if filtered is None else named(snapshot, (), filtered)[0]
             found = store.stored(sought)
             missing = tuple(id_ for id_ in sought if id_ not in set(found))
+            forget(store.sources(found))  # first: once the documents are gone, nobody knows what is to be forgotten
             erased = store.purge(found) if found else None
             searches = self._forget_searches(found, missing)
             if erased is None:
                 return PurgeReport(0, missing, snapshot.commit, 0, searches)
-            forget(erased.sources)
             return PurgeReport(len(found), missing, erased.commit, erased.commits, searches)
 
     def _forget_searches(self, found: Sequence[str], missing: Sequence[str]) -> int:

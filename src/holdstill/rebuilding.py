@@ -72,6 +72,7 @@ class _Built:
 
     def catch_up(self) -> None:
         """Build what is missing, in the order in which it was added."""
+        self._store.unbuilt(self._number, 1)  # raises where the generation was dropped meanwhile
         (state,) = (each for each in self._store.generations() if each.generation.number == self._number)
         batch = _BATCH if state.generation.dense else _BATCH_OF_WORDS
         done = 0

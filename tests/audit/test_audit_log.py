@@ -22,7 +22,13 @@ START = datetime(2026, 11, 1, tzinfo=UTC)
 
 
 def record(number: int, *, days: float = 0, **more: Any) -> Record:
-    made = {"search_id": f"id-{number}", "time": timestamp(START + timedelta(days=days)), "hits": [], "query": None}
+    made = {
+        "search_id": f"id-{number}", "time": timestamp(START + timedelta(days=days)), "principal": None,
+        "operator": False, "permission": None, "seen_at": 1, "snapshot": {"generation": 1, "commit": 1}, "k": 10,
+        "offset": 0, "by": "passage", "order_by": None, "settings": {},
+        "versions": {"engine": "0", "format": 2, "analyser": "simple-1", "policy": None}, "model": None, "arms": [],
+        "completeness": "exhausted", "ties_beyond": 0, "unknown": {}, "hits": [], "digest": "sha256:", "query": None,
+    }  # fmt: skip
     return made | more
 
 
@@ -181,7 +187,12 @@ def test_a_torn_last_line_is_left_out_and_what_follows_is_on_its_own(log: Search
     "line",
     [b"", b"{", b"[]", b"1", b"\xff\xfe", b"{}", b'{"search_id": "x"}', b"[" * 100_000,
      json.dumps(record(9) | {"hits": [1]}).encode(), json.dumps(record(9) | {"time": "soon"}).encode(),
-     json.dumps(record(9) | {"query": 1}).encode(), json.dumps(record(9) | {"search_id": 9}).encode()],
+     json.dumps(record(9) | {"query": 1}).encode(), json.dumps(record(9) | {"search_id": 9}).encode(),
+     json.dumps({"search_id": "id-9", "time": "2026-01-01T00:00:00Z", "hits": [], "query": None}).encode(),
+     json.dumps(record(9) | {"hits": [hit("a") | {"document": []}]}).encode(),
+     json.dumps(record(9) | {"query": query() | {"text": 5}}).encode(),
+     json.dumps(record(9) | {"query": query() | {"must": [7]}}).encode(),
+     json.dumps(record(9) | {"arms": [{"arm": 1}]}).encode()],
 )  # fmt: skip
 def test_a_damaged_line_is_left_out_and_counted(log: SearchLog, tmp_path: Path, line: bytes) -> None:
     (tmp_path / FILE).write_bytes(line + b"\n")
@@ -290,3 +301,41 @@ def test_a_log_in_the_way_of_which_is_a_folder(collection: hs.Collection) -> Non
     found = collection.search("text")
     assert (found.search_id, len(found)) == (None, 1)
     assert str(collection.path) not in found.notes[0]
+
+
+def test_a_log_that_cannot_be_read_is_said(collection: hs.Collection) -> None:
+    search_id = collection.search("red").search_id
+    assert search_id is not None
+    collection._log.close()
+    (collection.path / FILE).unlink()
+    (collection.path / FILE).mkdir()
+    for read in (
+        lambda: list(collection.searches()),
+        lambda: collection.replay(search_id),
+        lambda: collection.blame(search_id),
+    ):
+        with pytest.raises(hs.AccessDenied, match=r"search log cannot be read: Is a directory.*searches\*\.jsonl"):
+            read()
+    assert "was not logged" in collection.search("red").notes[-1]
+
+
+def test_what_a_killed_redaction_left_is_removed(tmp_path: Path) -> None:
+    log = SearchLog(tmp_path, hs.LogSettings())
+    log.append(record(1, hits=[hit("a")]))
+    left = tmp_path / "searches-000004.jsonl.redacted"
+    left.write_bytes(b"a")
+    assert log.redact(["a"]) == 1
+    assert names(tmp_path) == [FILE]
+
+
+def test_a_redaction_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = SearchLog(tmp_path, hs.LogSettings())
+    log.append(record(1, hits=[hit("a")]))
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        log.redact(["a"])
+    assert names(tmp_path) == [FILE]

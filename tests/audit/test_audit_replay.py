@@ -174,13 +174,15 @@ def test_what_was_asked_was_not_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "changed",
-    [{"permission": "nothing ="}, {"permission": "other = 1"}, {"settings": {}}, {"k": 0}, {"k": "x"},
-     {"arms": [{"arm": "dense"}]}, {"query": {}}],
+    [{"permission": "nothing ="}, {"permission": "other = 1"}, {"settings": {}}, {"k": 0},
+     {"arms": [{"arm": "dense", "eligible": 1, "matched": 1}]}],
 )  # fmt: skip
 def test_a_record_that_cannot_be_understood(collection: hs.Collection, changed: dict[str, Any]) -> None:
     kept = collection.search("red").search_id or ""
     tampered(collection, **changed)
     assert collection.replay(kept).outcome == "not replayable"
+    with pytest.raises((hs.InvalidInput, hs.EmbedderRequired)):
+        collection.blame(kept)
 
 
 def test_a_commit_that_is_not_there(collection: hs.Collection) -> None:
@@ -416,3 +418,12 @@ def test_an_answer_comes_again_until_its_snapshot_is_gone_or_a_document_in_it_pu
                 assert (each.outcome, "pruned" in str(each.reason)) == ("not replayable", True)
             else:
                 assert each.outcome == "identical", each
+
+
+@pytest.mark.parametrize("changed", [{"k": "x"}, {"arms": [{"arm": "dense"}]}, {"query": {}}, {"snapshot": {}}])
+def test_a_record_that_is_none_is_not_there(collection: hs.Collection, changed: dict[str, Any]) -> None:
+    kept = collection.search("red").search_id or ""
+    tampered(collection, **changed)
+    for read in (collection.replay, collection.blame):
+        with pytest.raises(hs.NotFound):
+            read(kept)

@@ -303,3 +303,25 @@ def test_a_commit_on_the_way_that_was_pruned(words: hs.Collection) -> None:
     assert layer(found, "corpus").moved is None
     assert layer(found, "analyser").moved is None
     assert "could not be tried alone" in found.sentence
+
+
+def test_a_generation_on_the_way_that_was_dropped(words: hs.Collection) -> None:
+    before = asked(words)
+    words.rebuild(analyser="english")
+    words.rebuild(analyser="english")
+    words.drop_generation(2)
+    found = words.blame(before)
+    assert layer(found, "analyser").moved is None
+    assert "was dropped" in layer(found, "analyser").evidence[0]
+    assert "could not be tried alone" in found.sentence
+
+
+def test_with_two_layers_changed_nothing_is_claimed_of_putting_one_back(words: hs.Collection) -> None:
+    words.set_policy("tenant = principal.tenant")
+    first = asked(words, "run", principal=ANA, k=1)
+    words.add([hs.Document("hidden", "nothing", fields={"tenant": "b"})], operator=True)
+    words.set_policy("tenant = principal.tenant and n >= principal.level and n = 4", operator=True)
+    found = words.blame(first, asker=ANA, operator=True)
+    assert found.moved == ("policy",)
+    assert layer(found, "corpus").changed
+    assert "with the old one" not in found.sentence

@@ -438,3 +438,28 @@ def test_a_disk_that_fails_now_and_then_while_torn_files_are_rebuilt_mixes_no_ro
                 assert {hit.text for hit in hits} == {f"{word} text"}
                 assert len(hits) == size
             collection.check()
+
+
+def test_an_index_that_is_lost_whole_is_made_again_for_every_generation(tmp_path: Path) -> None:
+    """Segments of several generations may have been written at one commit: none takes the name of another."""
+    path = tmp_path / "lost.hs"
+    with hs.create(path, embedder="none") as collection:
+        for number in range(3):
+            collection.add([hs.Document(f"d{number}", f"shared runs {number}")])
+        collection.rebuild(analyser="english")
+        collection.rebuild(analyser="simple")
+        before = {at: collection.search("shared run", at=at).digest for at in range(1, 6)}
+    for lost in ("all", "one"):
+        for file in segment_files(path)[: None if lost == "all" else 1]:
+            file.unlink()
+        with hs.open(path) as collection:
+            assert collection.search("shared run").digest == before[5]
+            collection.add([hs.Document("new", "shared")])
+            collection.delete(["new"])
+            assert {at: collection.search("shared run", at=at).digest for at in range(1, 6)} == before
+            collection.check()
+            assert collection.check() == []
+            names = [entry.name for number in (1, 2, 3) for entry in collection._store._loader.index(number)[0]]
+            assert len(names) == len(set(names)) == len(segment_files(path))
+            collection.activate(1)
+            collection.activate(3)

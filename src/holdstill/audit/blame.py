@@ -133,7 +133,11 @@ def _generations(store: Store, then: Side, now: Side, steps: Path) -> list[Layer
     for low, high in steps.switches:
         ends = (high, low) if now.conditions.commit < then.conditions.commit else (low, high)
         before, after = (replace(_both(then, now), commit=commit, seen_at=commit) for commit in ends)
-        one, two = (known[number[commit]] for commit in ends)
+        one, two = (known.get(number[commit]) for commit in ends)
+        if one is None or two is None:
+            for name, tried in found.items():
+                tried.lose(getattr(old, _MADE[name]) != getattr(new, _MADE[name]))
+            continue
         did = switched(store, before, after, one, two)
         if one.analysis != two.analysis:
             found["analyser"].add(did.analyser, did.whole, two)
@@ -152,6 +156,10 @@ def _generations(store: Store, then: Side, now: Side, steps: Path) -> list[Layer
     ]
 
 
+#: What of a generation each layer is.
+_MADE: dict[LayerName, str] = {"analyser": "analysis", "model": "model", "index": "profile"}
+
+
 @dataclass(slots=True)
 class _Tried:
     """What became of one layer at the switches of generations."""
@@ -159,6 +167,12 @@ class _Tried:
     changed: bool = False
     moved: bool | None = False
     evidence: list[str] = field(default_factory=list)
+
+    def lose(self, changed: bool) -> None:
+        """A switch to or from a generation that was dropped."""
+        if changed:
+            self.changed, self.moved = True, _or(self.moved, None)
+            self.evidence.append("a generation on the way was dropped, so that it could not be tried")
 
     def add(self, alone: Effect | None, whole: Effect, generation: Generation) -> None:
         """One switch: the layer's own effect, or that of all that changed, where it cannot be told apart."""

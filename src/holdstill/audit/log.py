@@ -17,10 +17,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO
 
-from holdstill.audit.record import Record, redacted, timestamp
+from holdstill.audit.record import Record, is_whole, redacted, timestamp
 from holdstill.config import LogSettings
+from holdstill.errors import AccessDenied
 
 FILE = "searches.jsonl"
+_REDACTED = ".redacted"  #: what a file is called that is to take the place of another
 
 _ENCODER = json.JSONEncoder(check_circular=False, separators=(",", ":"))  # ASCII: a record has no line break in it
 _ASIDE = re.compile(r"searches-([0-9]{6,})\.jsonl")
@@ -53,8 +55,15 @@ class Records:
 
     def _opened(self, stack: ExitStack) -> list[BinaryIO]:
         """All files at once: those that are put aside meanwhile are neither missed nor read twice."""
-        with _FILES:
-            return [stack.enter_context(file.open("rb")) for file in self._files() if file.exists()]
+        try:
+            with _FILES:
+                return [stack.enter_context(file.open("rb")) for file in self._files() if file.exists()]
+        except OSError as error:
+            raise AccessDenied(
+                f"the search log cannot be read: {error.strerror}",
+                field="path",
+                hint="Check the files searches*.jsonl in the collection's directory",
+            ) from error
 
 
 class SearchLog:
@@ -163,6 +172,8 @@ class SearchLog:
             OSError: a file cannot be replaced; those before it were.
         """
         with _FILES:
+            for left in self._directory.glob(f"{Path(FILE).stem}*{_REDACTED}"):  # by a process that was killed
+                left.unlink()
             files = [file for file in self._files() if documents and file.exists()]
             return sum(_redact(file, frozenset(documents)) for file in files)
 
@@ -195,8 +206,7 @@ def _read(line: bytes) -> Record | None:
     try:
         record = json.loads(line)
         datetime.fromisoformat(record["time"])
-        whole = isinstance(record["search_id"], str) and all(isinstance(hit, dict) for hit in record["hits"])
-        return record if whole and isinstance(record["query"], dict | None) else None
+        return record if is_whole(record) else None
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
 
@@ -221,9 +231,13 @@ def _redact(file: Path, documents: frozenset[str]) -> int:
 
 def _replace(file: Path, content: bytes) -> None:
     """Put a new file in a file's place, in one step."""
-    building = file.with_name(f"{file.name}.redacted")
-    with os.fdopen(os.open(building, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as made:
-        made.write(content)
-        made.flush()
-        os.fsync(made.fileno())
-    building.replace(file)
+    building = file.with_name(f"{file.name}{_REDACTED}")
+    try:
+        with os.fdopen(os.open(building, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as made:
+            made.write(content)
+            made.flush()
+            os.fsync(made.fileno())
+        building.replace(file.resolve())
+    except BaseException:
+        building.unlink(missing_ok=True)
+        raise

@@ -140,6 +140,39 @@ def _spelled(predicate: Predicate | None) -> str | None:
 # -- erasing -----------------------------------------------------------------------------------------
 
 
+def is_whole(record: Any) -> bool:
+    """Whether something that was read is a record, with all that every reader of it takes for granted."""
+    return (
+        _has(record, search_id=str, time=str, seen_at=int, snapshot=dict, k=int, offset=int, by=str, settings=dict)
+        and _has(record, versions=dict, arms=list, completeness=str, ties_beyond=int, unknown=dict, hits=list)
+        and _has(record["snapshot"], commit=int, generation=int)
+        and _has(record["versions"], engine=str)
+        and {"policy"} <= record["versions"].keys()
+        and {"principal", "permission", "order_by", "model", "query", "operator", "digest"} <= record.keys()
+        and all(_has(arm, arm=str, eligible=int, matched=int) for arm in record["arms"])
+        and all(_is_hit(hit) for hit in record["hits"])
+        and (record["query"] is None or _is_query(record["query"]))
+    )
+
+
+def _has(value: Any, **types: type) -> bool:
+    return isinstance(value, dict) and all(isinstance(value.get(name), type_) for name, type_ in types.items())
+
+
+def _is_hit(hit: Any) -> bool:
+    whole = _has(hit, id=str, document=str, rank=int, tied=bool, ranks=dict, scores=dict)
+    return whole or _has(hit, purged=bool, rank=int)
+
+
+def _is_query(query: Any) -> bool:
+    texts = ("text", "where", "vector")
+    return (
+        _has(query, must=list, must_not=list, terms=list)
+        and all(name in query and isinstance(query[name], str | None) for name in texts)
+        and all(isinstance(each, str) for name in ("must", "must_not", "terms") for each in query[name])
+    )
+
+
 def redacted(record: Mapping[str, Any], documents: frozenset[str]) -> Record | None:
     """The record without these documents; None where it names none of them.
 

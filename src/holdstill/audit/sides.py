@@ -28,7 +28,12 @@ def recorded(store: Store, search: RecordedSearch) -> Side:
             hint="The log keeps questions unless `queries` is off",
         )
     snapshot = store.snapshot(search.commit)
-    conditions = conditions_of(search, snapshot.schema)
+    try:
+        conditions = conditions_of(search, snapshot.schema)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InvalidQuery(
+            f"the record of {search.search_id} cannot be read: {error}", field="search_id", expected="a whole record"
+        ) from error
     if conditions.permission is None:  # then the fields of then decide nothing, and need not be kept
         conditions = replace(conditions, seen_at=conditions.commit)
     versions = search.record["versions"]

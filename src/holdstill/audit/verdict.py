@@ -40,7 +40,8 @@ def sentence(found: Blame, then: Side, now: Side, differs: Diff) -> str:
 
 def _clause(layer: Layer, found: Blame, then: Side, now: Side, differs: Diff) -> str:
     subject = _SUBJECT[layer.layer]
-    alone = sum(bool(each.moved) for each in found.layers) == 1
+    # Were another one changed too, putting this one back need not give the answer of then.
+    alone = sum(each.changed for each in found.layers) == 1
     match layer.layer:
         case "corpus":
             ends = "; with the old corpus the answer is identical" if alone else ""

@@ -128,14 +128,12 @@ class Erased:
         commit: the newest commit after it.
         commits: how many commits were pruned; of a purge, how many that are kept had one of the documents.
         versions: how many versions of documents are gone.
-        sources: the SHA-256 of what was embedded for passages that are gone, as in `PreparedPassage`.
         before, after: the bytes that the collection took on disk.
     """
 
     commit: int
     commits: int
     versions: int
-    sources: tuple[bytes, ...]
     before: int
     after: int
 
@@ -460,6 +458,9 @@ class Store(Protocol):
 
     def prune(self, commits: Sequence[int]) -> Erased:
         """Erase what is visible at these commits alone; none of them the newest one, or tagged."""
+
+    def sources(self, ids: Sequence[str]) -> list[bytes]:
+        """The SHA-256 of what was embedded for these documents, and for no others, as in `PreparedPassage`."""
 
     def purge(self, ids: Sequence[str]) -> Erased:
         """Erase every version of the documents from every commit and generation, as a commit of its own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -25,6 +26,7 @@ class Connection:
         self._readers: set[object] = set()
         self._closed = False
         self._away = False
+        self._process = os.getpid()
 
     @contextmanager
     def reading(self) -> Iterator[Cursor]:
@@ -35,6 +37,11 @@ class Connection:
             holdstill.CorruptCollection: what is read is damaged.
             KeyboardInterrupt: Ctrl-C, also where it stopped a statement.
         """
+        if self._process != os.getpid():
+            raise CollectionClosed(
+                f"{self._path} was opened by the process of which this one was forked",
+                hint="A collection is opened after forking, by one process at a time",
+            )
         reader = object()
         try:
             with self._changed:
@@ -100,6 +107,8 @@ class Connection:
 
         DuckDB refuses to close under a running statement, and cuts off one whose rows are not fetched yet.
         """
+        if self._process != os.getpid():
+            return  # it is the other process's to close
         with self._changed:
             self._closed = True
             self._changed.wait_for(lambda: not self._readers)

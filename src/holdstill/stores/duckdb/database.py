@@ -292,6 +292,7 @@ class Shared:
         changes: how many changes were made, or may have been; what was read before the last one may be out of date.
         files: how many times files of the index were, or may have been, removed; one that is missing since may have
             been replaced.
+        process: whose they are.
         holding: taken to find, or make, the hold.
         hold: what holds off other processes, for as long as a handle keeps it.
     """
@@ -302,6 +303,7 @@ class Shared:
     lock: threading.RLock = field(default_factory=threading.RLock)
     changes: int = 0
     files: int = 0
+    process: int = field(default_factory=os.getpid)
     holding: threading.Lock = field(default_factory=threading.Lock)
     hold: ref[Hold] | None = None
 
@@ -324,9 +326,22 @@ _shared_guard = threading.Lock()
 
 
 def shared(path: Path) -> Shared:
-    """What every handle of this process on the collection is given."""
+    """What every handle of this process on the collection is given.
+
+    Raises:
+        holdstill.CollectionBusy: it was open when this process was forked; DuckDB would take it for its own.
+    """
     with _shared_guard:
-        return _shared.setdefault(path.resolve(), Shared())
+        found = _shared.setdefault(path.resolve(), Shared())
+        if found.process != os.getpid() and found.handles:
+            raise CollectionBusy(
+                f"{path} was open when this process was forked from another one",
+                field="path",
+                hint="Open collections after forking, by one process at a time",
+            )
+        if found.process != os.getpid():
+            found = _shared[path.resolve()] = Shared()
+        return found
 
 
 def register(path: Path, shared: Shared, handle: Any) -> None:

@@ -44,7 +44,6 @@ class Doomed:
         pruned: the commits that can no more be searched.
         dropped: the generation that goes, if one does.
         purges: of a purge, when each version was visible: added, removed.
-        sources: the SHA-256 of what was embedded for passages that go, and for no other.
     """
 
     versions: list[Version] = field(repr=False)
@@ -52,7 +51,6 @@ class Doomed:
     pruned: tuple[int, ...] = ()
     dropped: int | None = None
     purges: tuple[tuple[int, int | None], ...] = ()
-    sources: tuple[bytes, ...] = ()
 
     @property
     def live(self) -> int:
@@ -99,17 +97,18 @@ def _seen(versions: Sequence[Version], kept: Sequence[int]) -> NDArray[np.bool_]
 
 def _doomed(cursor: Cursor, gone: list[Version], stay: set[int]) -> Doomed:
     contents = np.array(sorted({version.content for version in gone} - stay), dtype=np.int64)
-    return Doomed(gone, contents, sources=_sources(cursor, contents))
+    return Doomed(gone, contents)
 
 
-def _sources(cursor: Cursor, contents: Rows) -> tuple[bytes, ...]:
+def sources(cursor: Cursor, contents: Rows) -> list[bytes]:
+    """The SHA-256 of what was embedded for the passages of these contents, and for no others."""
     going = "SELECT unnest(?::BIGINT[])"
     found = cursor.execute(
         f"SELECT source FROM passages WHERE content IN ({going}) AND source <> ''::BLOB "
         f"EXCEPT SELECT source FROM passages WHERE content NOT IN ({going}) ORDER BY 1",
         [contents.tolist()] * 2,
     ).fetchall()
-    return tuple(row[0] for row in found)
+    return [row[0] for row in found]
 
 
 #: By table, the rows that stay, as `rewriting` wants them; `gone_...` are made by `prepare`.

@@ -46,8 +46,8 @@ def generation_of(cursor: Cursor, commit: int) -> int:
         raise SnapshotNotFound(
             f"there is no commit {commit}", field="at", expected=f"a commit from 0 to {last}, the newest", got=commit
         )
-    if commit == 0:  # the collection before its first commit
-        return _first_generation(cursor)
+    if commit == 0 and _first_generation(cursor) == 1:  # the collection before its first commit
+        return 1
     row = cursor.execute("SELECT generation, pruned FROM commits WHERE commit = ?", [commit]).fetchone()
     if row is None or row[1]:
         raise SnapshotPruned(

@@ -225,7 +225,7 @@ class Loader:
             if contents is None:
                 generation = building.known(cursor, entry.generation)
                 contents = segments.rebuild(cursor, entry, analyser(generation.analyser))
-            saved = segments.save(self.folder, contents, entry.generation, entry.commit)
+            saved = segments.save(self.folder, contents, entry.generation, entry.commit, segments.names(cursor))
             rows.replace_segments(cursor, [entry], saved)
         return True
 

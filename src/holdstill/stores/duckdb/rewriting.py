@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -139,15 +140,32 @@ def _away(connections: Mapping[Connection, Reconnect]) -> Iterator[None]:
             connection.let_go()
         yield
     finally:
-        failed: BaseException | None = None
-        for connection in gone:
+        _take_up({connection: connections[connection] for connection in gone})
+
+
+def _take_up(connections: Mapping[Connection, Reconnect]) -> None:
+    """Done in a thread of its own, which Ctrl-C does not reach: whoever waits for a connection would wait for ever."""
+    failed: list[BaseException] = []
+
+    def all_of_them() -> None:
+        for connection, reconnect in connections.items():
             try:
-                connection.take_up(connections[connection]())
-            except BaseException as error:  # noqa: BLE001 - Ctrl-C too: whoever waits for it would wait for ever
+                connection.take_up(reconnect())
+            except BaseException as error:  # noqa: BLE001 - told below
                 connection.take_up(None)
-                failed = error
-        if failed is not None:
-            raise failed
+                failed.append(error)
+
+    worker = threading.Thread(target=all_of_them)
+    worker.start()
+    pressed: KeyboardInterrupt | None = None
+    while worker.is_alive():
+        try:
+            worker.join()
+        except KeyboardInterrupt as error:
+            pressed = error
+    for problem in (*failed, pressed):
+        if problem is not None:
+            raise problem
 
 
 def _copy(

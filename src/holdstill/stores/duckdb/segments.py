@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,14 +66,26 @@ def verify(folder: Path, entry: Entry) -> None:
     arrays.verify(folder / entry.name, commit=entry.commit, length=entry.bytes, checksum=entry.checksum)
 
 
-def save(folder: Path, contents: Arrays, generation: int, commit: int) -> Entry:
-    """Write a segment under a name that no file has: a mapped file cannot be replaced everywhere.
+def names(cursor: Cursor) -> set[str]:
+    """The names that the database lists, of every generation."""
+    return {name for (name,) in cursor.execute("SELECT name FROM segments").fetchall()}
+
+
+def save(folder: Path, contents: Arrays, generation: int, commit: int, listed: Collection[str] = ()) -> Entry:
+    """Write a segment under a name of its own, that no file has: a mapped file cannot be replaced everywhere.
+
+    Args:
+        folder: where.
+        contents: its arrays.
+        generation: whose it is.
+        commit: the newest one.
+        listed: the names that the database lists, whether their files are there or not.
 
     Raises:
         holdstill.NotWritable: the disk is full, or the folder cannot be written; nothing of it is left.
     """
     attempt = 0
-    while (folder / f"{commit:08d}-{attempt}.seg").exists():
+    while f"{commit:08d}-{attempt}.seg" in listed or (folder / f"{commit:08d}-{attempt}.seg").exists():
         attempt += 1
     name = f"{commit:08d}-{attempt}.seg"
     try:

@@ -133,7 +133,9 @@ class DuckDBStore:
         taken = segments.absorbed(listed, len(fresh["lengths"]))
         older = index.segments[len(listed) - len(taken) :]
         merged = segment.merge([*older, fresh], progress) if taken else fresh
-        return taken, segments.save(self._loader.folder, merged, generation.number, commit)
+        with self._connection.reading() as cursor:
+            names = segments.names(cursor)
+        return taken, segments.save(self._loader.folder, merged, generation.number, commit, names)
 
     def _insert(
         self, cursor: Cursor, number: int, contents: Sequence[Rebuilt], taken: Sequence[Entry], saved: Entry | None
@@ -271,6 +273,11 @@ class DuckDBStore:
             )
             return replace(self._erase(doomed, purge=True), commits=saw)
 
+    def sources(self, ids: Sequence[str]) -> list[bytes]:
+        """See `holdstill.stores.base.Store.sources`."""
+        with self._connection.transaction() as cursor:
+            return erasing.sources(cursor, erasing.named(cursor, ids).contents)
+
     def drop(self, number: int) -> Erased:
         """See `holdstill.stores.base.Store.drop`."""
         with self.writing():
@@ -284,7 +291,7 @@ class DuckDBStore:
         if not doomed.versions and doomed.dropped is None:
             with self._change() as cursor:
                 erasing.mark(cursor, doomed.pruned)
-            return Erased(commit, len(doomed.pruned), 0, (), before, before)
+            return Erased(commit, len(doomed.pruned), 0, before, before)
         with self._loader.sweeping():
             entries = self._without(doomed)
             with self._connection.transaction() as cursor:
@@ -300,13 +307,13 @@ class DuckDBStore:
                         cursor, doomed, entries, (commit, snapshot.generation.number) if purge else None
                     ),
                 )
-        return Erased(
-            commit, len(doomed.pruned), len(doomed.versions), doomed.sources, before=before, after=self._size()
-        )
+        return Erased(commit, len(doomed.pruned), len(doomed.versions), before=before, after=self._size())
 
     def _without(self, doomed: Doomed) -> list[Entry]:
         """The segments that are to be listed: those that hold a content that goes are written anew, without it."""
         entries = []
+        with self._connection.reading() as cursor:
+            names = segments.names(cursor)
         for built in self.generations():
             number = built.generation.number
             if number == doomed.dropped:
@@ -317,7 +324,7 @@ class DuckDBStore:
                     entries.append(entry)
                 elif not np.isin(arrays["contents"], doomed.contents).all():
                     left = segment.without(arrays, doomed.contents)
-                    entries.append(segments.save(self._loader.folder, left, number, entry.commit))
+                    entries.append(segments.save(self._loader.folder, left, number, entry.commit, names))
         return entries
 
     @contextmanager
