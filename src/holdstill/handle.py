@@ -70,13 +70,13 @@ class Handle:
         return lambda: matching(generation, self._embedder(generation))
 
     def _embedder(self, generation: Generation) -> Embedder | None:
-        """Of the embedders given, the one for the generation; None where it has a name to be loaded by."""
+        """Of the embedders given, the one for the generation; None where none is needed, or it has a name to load."""
         for given in reversed(self._embedders):
             each = recalled(generation, given)
             if each.digest == generation.model or (generation.brought and each.name == generation.embedder):
                 return each
         named = generation.embedder == DEFAULT or generation.settings is not None
-        return self._embedders[-1] if self._embedders and not named else None
+        return self._embedders[-1] if self._embedders and not named and not generation.brought else None
 
 
 def select(snapshot: Snapshot, where: Predicate | None, allowed: Predicate | None) -> Selection:

@@ -35,12 +35,16 @@ def generation(analyser: str, embedder: Embedder | None, vector_model: str | Non
     )
 
 
-def remade(active: Generation, analyser: str, embedder: Embedder | None) -> Generation:
+def remade(active: Generation, analyser: str, embedder: Embedder | None, *, keep: bool) -> Generation:
     """A generation to be built in the place of the active one.
 
-    Where the documents bring their vectors, and no embedder is to make them instead, they are kept.
+    Args:
+        active: the active one.
+        analyser: the name of its analyser.
+        embedder: embeds the texts.
+        keep: whether vectors that the documents bring are kept.
     """
-    if active.brought and embedder is None:
+    if active.brought and keep:
         return _brought(0, analyser, active.embedder, active.model, active.dimensions)
     return generation(analyser, embedder)
 

@@ -200,7 +200,8 @@ class Operated(Handle):
 
         Args:
             analyser: its analyser; that of the active one unless said otherwise.
-            embedder: its embedding model, by name or as an object; that of the active one unless said otherwise.
+            embedder: its embedding model, by name or as an object, or `none` for words alone; that of the active one
+                unless said otherwise.
             principal: who asks.
             operator: whether the operator asks.
             progress: called with what is being done, how much of it, and of how much.
@@ -217,7 +218,7 @@ class Operated(Handle):
             model = self._again(active) if embedder is None else chosen(embedder, None)
             if model is not None:
                 self._embedders.append(model)
-            generation = remade(active, words, model)
+            generation = remade(active, words, model, keep=embedder is None)
             return rebuild(store, generation, self._embedding(generation), progress)
 
     def _again(self, active: Generation) -> Embedder | None:

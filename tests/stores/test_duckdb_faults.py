@@ -463,3 +463,22 @@ def test_an_index_that_is_lost_whole_is_made_again_for_every_generation(tmp_path
             assert len(names) == len(set(names)) == len(segment_files(path))
             collection.activate(1)
             collection.activate(3)
+
+
+def test_a_segment_of_another_collection_is_noticed_though_all_else_about_it_is_equal(tmp_path: Path) -> None:
+    """By the checksum that the database has of it: name, commit and length are those of the one that it takes over."""
+    paths = [tmp_path / f"{word}.hs" for word in ("first", "other")]
+    for path in paths:
+        with hs.create(path, embedder=Hashed()) as made:
+            made.add([hs.Document("a", f"common {path.stem}"), hs.Document("b", "common")])
+            before = whole_answer(made, *QUESTIONS, path.stem)
+    ours, theirs = ([*(path / "index").iterdir()] for path in paths)
+    assert [file.name for file in ours] == [file.name for file in theirs]
+    assert [file.stat().st_size for file in ours] == [file.stat().st_size for file in theirs]
+    for file in ours:
+        shutil.copy(file, paths[1] / "index")
+    with hs.open(paths[1], embedder=Hashed()) as opened:
+        assert whole_answer(opened, *QUESTIONS, "other") == before
+        (said,) = opened.check()
+        assert "not the one that the database lists; rebuilt from the database when it was opened" in said
+        assert opened.check() == []

@@ -127,6 +127,44 @@ def test_a_collection_of_format_1_can_be_written_to(kept: Path) -> None:
         assert collection.get("d4", operator=True).fields["later"] == "set"
 
 
+def test_a_collection_of_format_1_has_a_history(kept: Path) -> None:
+    """Its commits, and what they did, were kept; the passages that it has are taken for those that were given."""
+    before = build_format_1.QUESTIONS[0] | {"operator": True}
+    with hs.open(kept) as collection:
+        assert [
+            (each.commit, each.generation, each.kind, each.added, each.replaced, each.removed, each.tags, each.pruned)
+            for each in collection.history(operator=True)
+        ] == [
+            (1, 1, "add", 12, 0, 0, (), False),
+            (2, 1, "add", 1, 1, 0, (), False),
+            (3, 1, "delete", 0, 0, 1, (), False),
+            (4, 1, "schema", 0, 0, 0, (), False),
+            (5, 1, "add", 0, 1, 0, (), False),  # an update, which format 1 did not tell from an add
+        ]
+        digests = [collection.search(**before, at=at).digest for at in range(1, 6)]
+        assert len(set(digests)) > 2
+        assert collection.tag("of-format-1", 3, operator=True) == 3
+        report = collection.rebuild(analyser="simple", operator=True)
+        assert (report.generation, report.commit, report.documents) == (2, 6, 12)
+        assert collection.search(**build_format_1.QUESTIONS[3], operator=True).digest == (
+            collection.search(**build_format_1.QUESTIONS[3], operator=True, at=5).digest
+        )
+        assert [collection.search(**before, at=at).digest for at in range(1, 6)] == digests
+        assert collection.count(at="of-format-1", operator=True) == 12
+        assert collection.activate(1, operator=True).documents == 0
+        assert collection.search(**before).digest == digests[-1]
+        assert collection.get("d3", at=1, operator=True).passages[0].text == "Shared words, number 3 "
+        changed = collection.diff(1, 5, operator=True)
+        assert ([each.id for each in changed.changed], changed.added, changed.removed) == (
+            ["d3", "d4"],
+            ("d12",),
+            ("d5",),
+        )
+    with hs.open(kept) as again:
+        assert again.check(operator=True) == []
+        assert [again.search(**before, at=at).digest for at in range(1, 6)] == digests
+
+
 def test_the_script_still_builds_what_is_kept(tmp_path: Path, kept: Path) -> None:
     build_format_1.build(tmp_path / "again.hs")
     with hs.open(tmp_path / "again.hs") as again, hs.open(kept) as collection:
@@ -224,6 +262,18 @@ def test_a_directory_that_cannot_be_written_is_searched_and_says_so_otherwise(pa
         assert said[write].startswith("NotWritable: ")
         assert "cannot be written" in said[write]
     assert said["create"].startswith(f"NotWritable: cannot create a collection at {public / 'new.hs'}")
+    assert contents(copy) == before
+
+
+def test_a_collection_of_format_1_that_cannot_be_written_says_what_to_do(kept: Path, public: Path) -> None:
+    copy = Path(shutil.copytree(kept, public / "a.hs"))
+    protect(public)
+    before = contents(copy)
+    assert as_nobody(copy)["open"] == (
+        f"NotWritable: {copy} has format 1, and has to be written once to be read by this version; "
+        f"expected format {FORMAT}, or a collection that can be written. "
+        "Open it once with the right to write; it is brought to the present format then"
+    )
     assert contents(copy) == before
 
 

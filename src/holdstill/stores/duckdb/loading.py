@@ -78,7 +78,7 @@ class Loader:
                 state = self._read()
                 torn: _Torn = {}
                 with suppress(_Outdated):
-                    snapshot = self._earlier(state, at, seen_at, torn)
+                    snapshot = self._commit(at, seen_at, torn)
                     if not self._save(torn):
                         if len(state.earlier) >= _KEPT:
                             del state.earlier[next(iter(state.earlier))]
@@ -106,44 +106,27 @@ class Loader:
 
     def _load(self, torn: _Torn) -> _State:
         """The newest commit; segments that had to be made again are put into `torn`."""
-        changes, files = self._shared.changes, self._shared.files  # before reading: what changes meanwhile is noticed
+        changes = self._shared.changes  # before reading: what changes meanwhile is noticed
+        return _State(changes, self._commit(None, None, torn))
+
+    def _commit(self, at: int | None, seen_at: int | None, torn: _Torn) -> DuckDBSnapshot:
+        """A commit, with the schema and the policy of today; all of it read at once, for another may be made now."""
+        files = self._shared.files  # before reading
         with self._connection.transaction() as cursor:
             newest = history.newest(cursor)
+            number = newest.generation if at is None else history.generation_of(cursor, at)
+            if seen_at is not None:
+                history.generation_of(cursor, seen_at)
             schema = rows.read_schema(cursor)
             version, policy = rows.read_policy(cursor, schema)
-            generation, index = self._generation(cursor, newest.generation, files, torn)
-        snapshot = DuckDBSnapshot(
-            commit=newest.commit,
-            seen_at=newest.commit,
+            generation, index = self._generation(cursor, number, files, torn)
+        return DuckDBSnapshot(
+            commit=newest.commit if at is None else at,
+            seen_at=newest.commit if seen_at is None else seen_at,
             generation=generation,
             schema=schema,
             policy=policy,
             policy_version=version,
-            index=index,
-            connection=self._connection,
-        )
-        return _State(changes, snapshot)
-
-    def _earlier(self, state: _State, at: int | None, seen_at: int | None, torn: _Torn) -> DuckDBSnapshot:
-        """A snapshot of an earlier commit, with the schema and the policy of today."""
-        newest = state.snapshot
-        commit = newest.commit if at is None else at
-        files = self._shared.files  # before reading
-        with self._connection.transaction() as cursor:
-            number = history.generation_of(cursor, commit)
-            if seen_at is not None:
-                history.generation_of(cursor, seen_at)
-            if number == newest.generation.number:
-                generation, index = newest.generation, newest.index
-            else:
-                generation, index = self._generation(cursor, number, files, torn)
-        return DuckDBSnapshot(
-            commit=commit,
-            seen_at=newest.commit if seen_at is None else seen_at,
-            generation=generation,
-            schema=newest.schema,
-            policy=newest.policy,
-            policy_version=newest.policy_version,
             index=index,
             connection=self._connection,
         )
