@@ -14,7 +14,7 @@ from pathlib import Path
 
 import duckdb
 
-from holdstill.errors import NotWritable
+from holdstill.errors import HoldstillError, NotWritable
 from holdstill.stores.duckdb.arrays import sync_folder
 from holdstill.stores.duckdb.connection import Connection, Cursor
 from holdstill.stores.duckdb.database import FILE
@@ -49,6 +49,8 @@ def rewrite(
         _require_closed(path)
         try:
             _copy(path, kept, prepare, finish)
+        except HoldstillError:  # some are OSErrors too
+            raise
         except (OSError, duckdb.Error) as error:
             raise NotWritable(
                 f"the database cannot be written anew in {path}; nothing was changed",
