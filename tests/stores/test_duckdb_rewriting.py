@@ -200,7 +200,8 @@ def test_what_another_process_commits_before_the_copy_is_not_lost(
 ) -> None:
     """It comes in the moment in which this one has let go of the file, and does not hold it again yet."""
     collection.delete(["d0"])
-    remove_stray, children = rewriting.remove_stray, []
+    remove_stray = rewriting.remove_stray
+    children: list[Any] = []
 
     def let_in(path: Path) -> None:
         remove_stray(path)
@@ -260,7 +261,8 @@ def test_a_file_that_is_replaced_while_it_is_opened_is_opened_again(
     child.join(LONG)
     assert child.exitcode == -signal.SIGKILL
     assert (newer / f"{FILE}.wal").exists()
-    connect, replaced = duckdb.connect, []
+    connect = duckdb.connect
+    replaced: list[bool] = []
 
     def overtaken(*arguments: Any, **options: Any) -> Any:
         if replaced:
