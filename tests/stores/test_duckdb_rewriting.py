@@ -8,7 +8,7 @@ import shutil
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -228,7 +228,9 @@ def test_a_process_that_waits_for_the_file_gets_the_new_one(
     children: list[Any] = []
     during(monkeypatch, lambda: children.append(in_another_process(add, collection.path, LONG, None)))
     for n in range(5):
-        collection.purge([f"d{n}"])
+        while f"d{n}" in ids(collection):
+            with suppress(hs.CollectionBusy):  # it got in before the copy
+                collection.purge([f"d{n}"])
         monkeypatch.undo()
         collection.add([hs.Document(f"more{n}", "shared, of this process")])
     collection.close()
@@ -237,6 +239,36 @@ def test_a_process_that_waits_for_the_file_gets_the_new_one(
     with hs.open(collection.path) as opened:
         assert ids(opened) == {"theirs", *(f"more{n}" for n in range(5)), *(f"d{n}" for n in range(5, 20))}
         assert numbers(opened) == list(range(1, 13))
+
+
+def stay(path: Path, begun: Any, enough: Any) -> None:
+    with hs.open(path, lock_timeout=0):
+        begun.set()
+        enough.wait(LONG)
+
+
+def test_a_process_that_has_the_file_before_the_copy_is_told_of(
+    collection: hs.Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remove_stray, context = rewriting.remove_stray, multiprocessing.get_context("spawn")
+    begun, enough = context.Event(), context.Event()
+    children: list[Any] = []
+
+    def let_in(path: Path) -> None:
+        remove_stray(path)
+        if not children:
+            children.append(in_another_process(stay, path, begun, enough))
+            assert begun.wait(LONG)
+        else:  # the copy has failed by then
+            enough.set()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rewriting, "remove_stray", let_in)
+        with pytest.raises(hs.CollectionBusy, match="nothing was changed"):
+            collection.purge(["d1"])
+    children[0].join(LONG)
+    assert children[0].exitcode == 0
+    assert_goes_on(collection)
 
 
 def purge_and_add_and_die(path: Path) -> None:

@@ -185,7 +185,7 @@ def _connect(file: Path, lock_timeout: float, *, read_only: bool) -> duckdb.Duck
         except duckdb.Error as error:
             if _identity(file.parent) not in (before, None):
                 continue  # likewise; and the log beside it was the new one's
-            if not _LOCKED.search(str(error)):
+            if not LOCKED.search(str(error)):
                 raise _unusable(file, error) from error
             if time.monotonic() >= deadline:
                 holder = re.search(r"PID (\d+)", str(error))
@@ -199,7 +199,8 @@ def _connect(file: Path, lock_timeout: float, *, read_only: bool) -> duckdb.Duck
             time.sleep(0.02)
 
 
-_LOCKED = re.compile("Could not set lock|being used by another process")
+#: What DuckDB says of a file that another process has open.
+LOCKED = re.compile("Could not set lock|being used by another process")
 
 
 def _unusable(file: Path, error: duckdb.Error) -> HoldstillError:

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import duckdb
 
-from holdstill.errors import HoldstillError, NotWritable
+from holdstill.errors import CollectionBusy, HoldstillError, NotWritable
 from holdstill.stores.duckdb.arrays import sync_folder
 from holdstill.stores.duckdb.connection import Connection, Cursor
-from holdstill.stores.duckdb.database import FILE
+from holdstill.stores.duckdb.database import FILE, LOCKED
 
 FRESH = f"{FILE}.new"
 
@@ -52,6 +52,11 @@ def rewrite(
         except HoldstillError:  # some are OSErrors too
             raise
         except (OSError, duckdb.Error) as error:
+            if LOCKED.search(str(error)):
+                raise CollectionBusy(
+                    f"another process opened {path} in the moment before it was erased from; nothing was changed",
+                    hint="Do it again once it is free",
+                ) from error
             raise NotWritable(
                 f"the database cannot be written anew in {path}; nothing was changed",
                 field="path",
