@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from histories import budget
 WORDS = ("alpha", "beta", "running", "runs", "v2.14.1", "null", "pointer")
 IDS = tuple(f"d{number}" for number in range(5))
 SCHEMA = {"n": "int"}
+UNLOGGED = hs.LogSettings(enabled=False)
 
 passages = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join), min_size=1, max_size=2)
 ids = st.sampled_from(IDS)
@@ -51,16 +52,33 @@ class Model:
     pruned: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.collection = hs.create(self.path, schema=SCHEMA, embedder="none", log=hs.LogSettings(enabled=False))
+        self.collection = hs.create(self.path, schema=SCHEMA, vector_model="small", log=UNLOGGED)
 
-    def take(self, step: tuple[Any, ...]) -> None:
-        """Do one step to both."""
+    def take(self, step: tuple[Any, ...], question: Question) -> None:
+        """Do one step to both. What is erased changes no answer but those that saw it."""
         name, *arguments = step
+        erases = name in ("prune", "purge", "drop", "reopen")
+        before = self._digests(question) if erases else {}
+        saw = {
+            commit for commit, (documents, _) in self.states.items() if name == "purge" and arguments[0] in documents
+        }
         getattr(self, name)(*arguments)
-        self.states[self.collection.info().commit] = (self.documents, self.generations[self.active])
+        if erases:
+            after = self._digests(question)
+            assert after.items() >= {at: each for at, each in before.items() if at not in self.pruned | saw}.items()
+        log = self.collection.history()
+        assert [each.commit for each in log] == list(range(1, len(log) + 1))
+        assert {each.commit for each in log if each.pruned} == self.pruned
+        assert not any(each.pruned for each in log if each.tags or each == log[-1])
+        self.states[len(log)] = (self.documents, self.generations[self.active])
+
+    def _digests(self, question: Question) -> dict[int, str]:
+        kept = [0, *(each.commit for each in self.collection.history() if not each.pruned)]
+        return {at: self.collection.search(**question.arguments(), at=at).digest for at in kept}
 
     def add(self, id_: str, texts: list[str], n: int) -> None:
-        document = hs.Document(id_, passages=[hs.Passage(text) for text in texts], fields={"n": n})
+        passages = [hs.Passage(text, vector=[len(text), n - text.count("r"), 1.0]) for text in texts]
+        document = hs.Document(id_, passages=passages, fields={"n": n})
         self.collection.add([document])
         self.documents = {**self.documents, id_: document}
 
@@ -113,7 +131,7 @@ class Model:
 
     def reopen(self) -> None:
         self.collection.close()
-        self.collection = hs.open(self.path, log=hs.LogSettings(enabled=False))
+        self.collection = hs.open(self.path, log=UNLOGGED)
 
     def check(self, question: Question) -> None:
         """Every commit is as it was, or is not to be had; and nothing is left that nobody can see."""
@@ -128,7 +146,7 @@ class Model:
                     name: expected[name] for name in ("hits", "completeness", "ties_beyond", "unknown")
                 }
         assert self.collection.check() == []
-        assert self._orphans() == [(0,), (0,), (0,)]
+        assert self._orphans() == [(0,)] * 4
 
     def _orphans(self) -> list[Any]:
         count = "SELECT count(*) FROM "
@@ -136,6 +154,7 @@ class Model:
             "contents WHERE content NOT IN (SELECT content FROM documents)",
             "passages WHERE content NOT IN (SELECT content FROM contents)",
             "passages WHERE generation NOT IN (SELECT generation FROM generations)",
+            "segments WHERE generation NOT IN (SELECT generation FROM generations)",
         )
         rows = self.collection._store._connection.rows  # type: ignore[attr-defined]
         return [row for statement in statements for row in rows(count + statement, [])]
@@ -144,10 +163,11 @@ class Model:
 questions = st.builds(
     Question,
     text=st.lists(st.sampled_from(WORDS), min_size=1, max_size=2).map(" ".join),
+    vector=st.sampled_from([None, (3.0, 1.0, 2.0)]),
     k=st.sampled_from([2, 50]),
     by=st.sampled_from(["passage", "document"]),
     where=st.sampled_from([None, hs.f.n >= 2]),
-)
+).map(lambda asked: replace(asked, arms=("lexical", "dense") if asked.vector else ("lexical",)))
 
 
 @budget(25)
@@ -157,7 +177,7 @@ def test_what_is_kept_answers_as_it_did(
 ) -> None:
     model = Model(tmp_path_factory.mktemp("erasing") / "made.hs")
     for step in history:
-        model.take(step)
+        model.take(step, question)
     model.check(question)
     model.reopen()
     model.check(question)

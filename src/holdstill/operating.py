@@ -97,6 +97,7 @@ class Operated(Handle):
         Raises:
             holdstill.InvalidQuery: neither is given, or both; or a value is out of range.
             holdstill.NotWritable: the disk is full, or the directory cannot be written; nothing was changed.
+            holdstill.CollectionBusy: another process took the collection meanwhile, or this thread is searching it.
         """
         with self._operating(principal, operator=operator) as store:
             if (keep_last is None) == (before is None):
@@ -132,6 +133,7 @@ class Operated(Handle):
             holdstill.InvalidQuery: neither ids nor `where`, or both.
             holdstill.NotWritable: the disk is full, or the directory or the user's cache of vectors cannot be written;
                 nothing was changed. Or, as the message says, all is erased but for the search log.
+            holdstill.CollectionBusy: another process took the collection meanwhile, or this thread is searching it.
         """
         with self._operating(principal, operator=operator) as store, store.writing():
             snapshot, filtered = store.snapshot(), as_predicate(where, params)
@@ -261,6 +263,7 @@ class Operated(Handle):
             holdstill.GenerationNotFound: there is none of that number.
             holdstill.InvalidQuery: it is the active one, or a commit of it has a tag.
             holdstill.NotWritable: the disk is full, or the directory cannot be written; nothing was changed.
+            holdstill.CollectionBusy: another process took the collection meanwhile, or this thread is searching it.
         """
         with self._operating(principal, operator=operator) as store, store.writing():
             self._numbered(number)

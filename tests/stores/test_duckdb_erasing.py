@@ -17,11 +17,17 @@ import pytest
 
 import holdstill as hs
 from fakes import Hashed
-from holdstill.stores.duckdb import arrays, erasing, rewriting, segments
+from holdstill.stores.duckdb import arrays, erasing, holding, rewriting, segments
 from holdstill.stores.duckdb.loading import Loader
 
 SCHEMA = {"n": "int", "note": "str"}
 MARK = "ZQMARK"
+
+
+@pytest.fixture(autouse=True)
+def unheld(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a file system that knows no locks of directories: another process may come into every gap."""
+    monkeypatch.setattr(holding, "hold", lambda *_, **__: None)
 
 
 def filler(*numbers: int) -> list[hs.Document]:
@@ -67,8 +73,9 @@ def uncompressed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def digests(collection: hs.Collection) -> dict[int, str]:
-    """The answer at each commit that is kept."""
-    kept = [0, *(each.commit for each in collection.history() if not each.pruned)]
+    """The answer at each commit that is kept; that before the first belongs to the first generation."""
+    first = [0] if any(each.generation == 1 for each in collection.generations()) else []
+    kept = [*first, *(each.commit for each in collection.history() if not each.pruned)]
     return {at: collection.search("shared words number", k=1000, at=at).digest for at in kept}
 
 
@@ -286,7 +293,8 @@ def test_a_process_killed_while_it_erases(tmp_path: Path, what: str, phase: str)
             assert len(collection.history()) == len(log) + 1
             assert "d3" not in {hit.document for at in (1, 2, 3) for hit in collection.search("shared", k=99, at=at)}
         else:
-            assert {at: digest for at, digest in before.items() if at in (0, 3)} == digests(collection)
+            kept = (3,) if what == "drop" else (0, 3)
+            assert {at: digest for at, digest in before.items() if at in kept} == digests(collection)
 
 
 def _entries(collection: hs.Collection, number: int) -> list[Any]:
