@@ -325,3 +325,14 @@ def test_commits_made_while_it_is_built_belong_to_the_old_one(embedded: hs.Colle
     embedded.rebuild(embedder=Other(), progress=write)
     assert [(each.kind, each.generation) for each in embedded.history()] == [("add", 1), ("add", 1), ("rebuild", 2)]
     assert len(embedded.search("shared", k=99, at=2)) == 11
+
+
+def test_a_document_without_words_can_only_keep_its_vectors(tmp_path: Path) -> None:
+    with hs.create(tmp_path / "mute.hs", vector_model="small") as collection:
+        collection.add([hs.Document("mute", passages=[hs.Passage("", vector=[1.0, 2.0])])])
+        for embedder in ("none", Hashed()):
+            with pytest.raises(hs.InvalidDocument, match=r"'mute' has vectors and no words.*Keep the vectors"):
+                collection.rebuild(embedder=embedder)
+        assert collection.search(vector=[1.0, 2.0])[0].document == "mute"
+        assert collection.rebuild(analyser="english").documents == 1
+        assert collection.search(vector=[1.0, 2.0])[0].document == "mute"

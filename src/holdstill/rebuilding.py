@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from holdstill.document import Document, Passage
 from holdstill.embedding import Embedding
-from holdstill.errors import EmbedderRequired
+from holdstill.errors import EmbedderRequired, InvalidDocument
 from holdstill.preparing import Grid, Source, passages
 from holdstill.reports import RebuildReport
 from holdstill.stores.base import Generation, Given, GivenPassage, Progress, Rebuilt, Store
@@ -108,7 +108,15 @@ def _require_vectors(generation: Generation, given: Sequence[Given]) -> None:
 
 
 def _document(given: Given) -> Document:
-    return Document(given.id, title=given.title, passages=[_passage(part) for part in given.passages])
+    try:
+        return Document(given.id, title=given.title, passages=[_passage(part) for part in given.passages])
+    except InvalidDocument as error:
+        raise InvalidDocument(
+            f"document {given.id!r} has vectors and no words, so that nothing else can be made of it",
+            field="embedder",
+            expected="a title or a text in every document",
+            hint="Keep the vectors by naming no embedder, or delete the document first; nothing was switched",
+        ) from error
 
 
 def _passage(part: GivenPassage) -> Passage:

@@ -106,7 +106,8 @@ def choosing_embedder(command: Command) -> Command:
     @click.option(
         "--embedder",
         metavar="NAME|none",
-        help="What embeds the texts: minilm (bundled, offline; the default), none, sentence-transformers:MODEL, or "
+        help="What embeds the texts: minilm (bundled, offline; that of a new collection if not said), none, "
+        "sentence-transformers:MODEL, or "
         "openai:MODEL, which an OpenAI-compatible endpoint runs.",
     )
     @click.option(
