@@ -122,7 +122,9 @@ def test_ctrl_c_ends_one_commit_and_the_handle_stays_usable(start: Start, tmp_pa
         time.sleep(0.02 + chance.random() * 0.15)
         assert writer.pid is not None
         os.kill(writer.pid, signal.SIGINT)
-    time.sleep(0.2)
+    deadline = time.monotonic() + 60
+    while acknowledged(log) <= 10 and time.monotonic() < deadline:
+        time.sleep(0.05)
     enough.touch()
     writer.join(60)
     assert writer.exitcode == 0, "something other than KeyboardInterrupt was raised"
