@@ -46,6 +46,22 @@ def test_the_directory_is_locked_also_while_no_file_is(path: Path) -> None:
         assert collection.count() == second.count() == 1
 
 
+def test_where_no_directory_can_be_locked_the_database_locks(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import fcntl
+
+    def unknown(*_: object) -> None:
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(fcntl, "flock", unknown)
+    asked = [sys.executable, "-c", "import sys, holdstill as hs; hs.open(sys.argv[1], lock_timeout=0.1)", str(path)]
+    with hs.open(path) as collection:
+        assert collection.count() == 1
+        assert b"CollectionBusy" in subprocess.run(asked, capture_output=True, check=False).stderr
+    monkeypatch.setattr(os, "open", unknown)
+    with hs.open(path) as collection:
+        assert collection.count() == 1
+
+
 def test_the_last_handle_lets_go(path: Path) -> None:
     first, second = hs.open(path), hs.open(path)
     first.close()

@@ -41,7 +41,7 @@ class Hold:
 def hold(path: Path, lock_timeout: float, *, alone: bool) -> Hold | None:
     """Lock a directory, waiting up to `lock_timeout` seconds for another process; None where that cannot be done.
 
-    Where the file system knows no such locks, the database's own has to do.
+    Where the file system knows no such locks, or the directory cannot be listed, the database's own lock has to do.
 
     Raises:
         TimeoutError: another process has it.
@@ -50,19 +50,22 @@ def hold(path: Path, lock_timeout: float, *, alone: bool) -> Hold | None:
         return None
     import fcntl
 
-    held = Hold(os.open(path, os.O_RDONLY | os.O_DIRECTORY))
     deadline = time.monotonic() + lock_timeout
-    while True:
-        try:
-            fcntl.flock(held.fileno(), (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                raise TimeoutError from None
-            time.sleep(0.02)
-        except OSError:
-            return None
-        else:
-            return held
+    try:
+        held = Hold(os.open(path, os.O_RDONLY | os.O_DIRECTORY))
+        while True:
+            try:
+                fcntl.flock(held.fileno(), (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    raise TimeoutError from None
+                time.sleep(0.02)
+            else:
+                return held
+    except TimeoutError:
+        raise
+    except OSError:
+        return None
 
 
 def _forget() -> None:
